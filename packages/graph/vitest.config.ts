@@ -1,0 +1,3 @@
+import { unitProject } from '../../vitest.base.js';
+
+export default unitProject('graph');
