@@ -1,1 +1,35 @@
-export {};
+export { dtypeBytes, type DType } from './dtype.js';
+export {
+  dimSize,
+  shapeSize,
+  type AttrValue,
+  type ConstTensor,
+  type Dim,
+  type DimSymbol,
+  type InputTensor,
+  type KvTensor,
+  type Numerics,
+  type Program,
+  type ProgramOp,
+  type ProgramTensor,
+  type Shape,
+  type TensorId,
+  type ValueTensor,
+  type WeightTensorRef,
+} from './program.js';
+export { opNames, type OpName } from './ops/names.js';
+export { opDeclarations, type OpDeclaration, type Operand } from './ops/declarations.js';
+export { SampleF32, SampleI32, SampleStatus, sampleColumns } from './sampling.js';
+export type { WeightBytes, WeightFormat, WeightTensor } from './weights.js';
+export type {
+  Backend,
+  Executable,
+  HostArray,
+  KvStorage,
+  KvTensorSpec,
+  LaunchArgs,
+  LoadOptions,
+  LoadProgress,
+  WeightSet,
+  WeightUse,
+} from './backend.js';
