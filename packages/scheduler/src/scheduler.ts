@@ -1,0 +1,79 @@
+import type { KvCache, KvCacheStats } from '@dsi/kv-cache';
+import type { SchedulingPolicy } from './policy.js';
+import type { FinishReason, ForkRequest, SchedulerRequest, SequenceView } from './request.js';
+import type { StepPlan, StepResult, UpdateResult } from './step-plan.js';
+
+export interface SchedulerOptions {
+  readonly kv: KvCache;
+  /** Most tokens a step computes; at least `maxNumSeqs`, so that every running sequence can get one. */
+  readonly maxNumBatchedTokens: number;
+  readonly maxNumSeqs: number;
+  /** Most tokens (prompt + generated) of a sequence. */
+  readonly maxModelLen: number;
+  /** Most prompt tokens of one sequence in one step; 0: no limit but the budget. Default 0. */
+  readonly longPrefillTokenThreshold?: number;
+  /** 'fcfs' (default) or 'priority', or any object of the contract. */
+  readonly policy?: string | SchedulingPolicy;
+  /** Most waiting requests; preempted ones do not count against a new one. Default: no limit. */
+  readonly maxQueueSize?: number;
+  /** Milliseconds, never decreasing. Default: performance.now. */
+  readonly clock?: () => number;
+}
+
+export interface SchedulerStats {
+  readonly numRunning: number;
+  readonly numWaiting: number;
+  /** Since construction. */
+  readonly numPreemptions: number;
+  readonly numSteps: number;
+  readonly kv: KvCacheStats;
+}
+
+/**
+ * Decides before every step which sequences compute how many tokens in which blocks. Two verbs: `schedule` gives a plan,
+ * `update` takes what came of it. One step is in flight at a time. Everything is synchronous.
+ */
+export interface Scheduler {
+  /**
+   * Puts a request into the waiting queue.
+   * @throws {QueueFullError} when the queue is at its limit.
+   * @throws {RequestTooLongError} if prompt + maxTokens exceed `maxModelLen`.
+   * @throws {KvCapacityError} if prompt + maxTokens exceed the whole pool.
+   * @throws {InvalidRequestError} for a duplicate id, an empty prompt, a value out of range.
+   */
+  add(request: SchedulerRequest): SequenceView;
+
+  /**
+   * A further sample of `parentId`: a request of its own that shares the parent's blocks (copy-on-write), or, where no seat
+   * is free, waits and finds them in the prefix cache. Allowed at any time after the parent computed its prompt.
+   * @throws {InvalidRequestError} as `add`; {UnknownRequestError} when the parent is not live.
+   */
+  fork(parentId: string, child: ForkRequest): SequenceView;
+
+  /** @throws {SchedulerStateError} while a step is in flight. */
+  schedule(): StepPlan;
+
+  /**
+   * The step is complete: its tokens become part of the sequences, full blocks become matchable, ended requests return
+   * their blocks. Nothing is changed when it throws.
+   * @throws {SchedulerStateError} for another step's id, an output that was not planned or is out of order, tokens for
+   * a request that wanted no logits or beyond its `maxTokens`.
+   */
+  update(result: StepResult): UpdateResult;
+
+  /**
+   * Ends a request with `reason`. Waiting or between steps: at once. While a step with it is in flight: its blocks come
+   * back in that step's `update`, which reports it; no further step plans it.
+   * @returns false if there is no such live request (it may just have ended).
+   */
+  finish(id: string, reason: FinishReason): boolean;
+  /** `finish(id, 'abort')`. */
+  abort(id: string): boolean;
+
+  get(id: string): SequenceView | undefined;
+  /** True while a request is waiting or running. */
+  readonly hasWork: boolean;
+  stats(): SchedulerStats;
+  /** @throws {SchedulerIntegrityError | KvIntegrityError} if queues, sequences and cache disagree. O(everything). */
+  checkIntegrity(): void;
+}
