@@ -1,0 +1,45 @@
+/** Base of every error this package throws. */
+export class QuantizationError extends Error {
+  override name = 'QuantizationError';
+}
+
+/** A weight format that this package does not know. */
+export class UnknownFormatError extends QuantizationError {
+  override name = 'UnknownFormatError';
+  constructor(
+    readonly format: string | number,
+    readonly supported: readonly string[],
+  ) {
+    super(`Unknown weight format ${JSON.stringify(format)}. Supported: ${supported.join(', ')}.`);
+  }
+}
+
+/** A known format that cannot be read or produced here (`operation` says which). */
+export class UnsupportedFormatError extends QuantizationError {
+  override name = 'UnsupportedFormatError';
+  constructor(
+    readonly operation: 'quantize' | 'dequantize' | 'unpack',
+    readonly format: string,
+    readonly supported: readonly string[],
+  ) {
+    super(`Cannot ${operation} ${format}. Formats that can be used here: ${supported.join(', ')}.`);
+  }
+}
+
+/** A buffer, row or shape whose size does not fit the format. */
+export class SizeMismatchError extends QuantizationError {
+  override name = 'SizeMismatchError';
+  /**
+   * @param field what has the wrong size, for example `bytes` or `rowLength`
+   * @param actual the size that was given
+   * @param expected the size, or the rule, that it has to satisfy
+   */
+  constructor(
+    readonly field: string,
+    readonly actual: number,
+    readonly expected: number | string,
+    context: string,
+  ) {
+    super(`${context}: ${field} is ${actual}, expected ${expected}.`);
+  }
+}
