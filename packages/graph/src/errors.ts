@@ -1,0 +1,40 @@
+/** What went wrong with a graph or program, where, and what was expected there. */
+export interface GraphErrorDetails {
+  /** Node (or op of a program) that the error is about. */
+  readonly node?: string;
+  readonly op?: string;
+  /** Operand, attribute or tensor. */
+  readonly operand?: string;
+  readonly expected?: string;
+  readonly actual?: string;
+}
+
+/** A graph that cannot be built or compiled, or a program that breaks its own rules. */
+export class GraphError extends Error {
+  override readonly name = 'GraphError';
+  readonly node: string | undefined;
+  readonly op: string | undefined;
+  readonly operand: string | undefined;
+  readonly expected: string | undefined;
+  readonly actual: string | undefined;
+
+  constructor(message: string, details: GraphErrorDetails = {}) {
+    super(message);
+    this.node = details.node;
+    this.op = details.op;
+    this.operand = details.operand;
+    this.expected = details.expected;
+    this.actual = details.actual;
+  }
+}
+
+/** The error of an operand that does not fit: names node, op, operand, expectation and finding. */
+export function operandError(node: string, op: string, operand: string, expected: string, actual: string): GraphError {
+  return new GraphError(`${node} (${op}): ${operand} must be ${expected}, but is ${actual}.`, {
+    node,
+    op,
+    operand,
+    expected,
+    actual,
+  });
+}
