@@ -1,3 +1,5 @@
+import { KvConfigError, requireInteger } from './errors.js';
+
 /** A run of placeholder tokens whose KV comes from an image (or any other embedded medium). */
 export interface ImageSpan {
   /** Position of the first placeholder token in the sequence. */
@@ -40,4 +42,17 @@ export function blockTagOf(key: CacheKey | undefined, index: number, blockSize: 
     }
   }
   return touching.length === 0 ? '' : JSON.stringify(touching);
+}
+
+/** @throws {KvConfigError} unless the spans are in ascending order, not empty and not overlapping. */
+export function validateKey(key: CacheKey | undefined): void {
+  let end = 0;
+  for (const span of key?.images ?? []) {
+    requireInteger('CacheKey.images[].start', span.start, 0, Number.MAX_SAFE_INTEGER);
+    requireInteger('CacheKey.images[].length', span.length, 1, Number.MAX_SAFE_INTEGER);
+    if (span.start < end) {
+      throw new KvConfigError('CacheKey.images[].start', span.start, `at least ${end}, where the span before it ends`);
+    }
+    end = span.start + span.length;
+  }
 }

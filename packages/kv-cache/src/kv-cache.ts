@@ -14,7 +14,7 @@ export interface PrefixMatchResult {
 
 export interface OpenOptions {
   /** What besides the tokens decides the KV bytes. Default: no adapter, no salt, no images. */
-  readonly key?: CacheKey;
+  readonly key?: CacheKey | undefined;
   /**
    * false: no prefix hit is taken (prompt_logprobs needs every row computed); what the sequence computes still becomes
    * matchable. Default true.
@@ -60,6 +60,8 @@ export interface KvCache {
   readonly blockSize: number;
   /** Usable blocks (without the null block 0). */
   readonly totalBlocks: number;
+  /** Open sequences. */
+  readonly numSequences: number;
   /** Blocks that an allocation can get right now: free ones plus evictable ones. */
   readonly availableBlocks: number;
 
@@ -98,10 +100,17 @@ export interface KvCache {
    * whoever writes a shared block first gets a copy, by a transfer queued in its `allocate`.
    */
   fork(parent: SequenceId, child: SequenceId, numTokens?: number): void;
+  /** The least `numTokens` at which `fork` can take place: 0, or what a sliding window has left behind demands. */
+  minForkTokens(id: SequenceId): number;
 
-  /** Backing array of the block table: the first `numBlocks(id)` entries are valid, until the next `allocate`. Read only. */
+  /**
+   * Backing array of the block table: the first `numBlocks(id)` entries are valid, until the
+   * next `allocate`, `commit` or `free` of the sequence (a commit may exchange a block for one of equal content). Read only.
+   */
   blockTable(id: SequenceId): Int32Array;
   numBlocks(id: SequenceId): number;
+  /** Blocks of the table without those that a sliding window has passed. */
+  heldBlocks(id: SequenceId): number;
   /** Tokens whose KV is complete (hit at open, forked, or committed). */
   numComputed(id: SequenceId): number;
 

@@ -1,3 +1,4 @@
+import { MAX_BLOCKS, MAX_BLOCK_SIZE } from './block-pool.js';
 import { KvCapacityError, KvConfigError, requireInteger } from './errors.js';
 
 /** Layers that keep the same number of bytes a token and look back equally far. */
@@ -92,11 +93,11 @@ export function validateSpec(spec: KvSpec): void {
  */
 export function blocksForMemory(spec: KvSpec, blockSize: number, memoryBytes: number): number {
   validateSpec(spec);
-  requireInteger('blockSize', blockSize, 1, 256);
+  requireInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
   const blocks = Math.floor(memoryBytes / (bytesPerToken(spec) * blockSize));
   if (!(blocks >= 2)) {
     const fitting = Math.max(0, blocks || 0);
     throw new KvCapacityError(2 * blockSize, fitting * blockSize, 2, fitting);
   }
-  return Math.min(blocks, 0x7fffffff);
+  return Math.min(blocks, MAX_BLOCKS);
 }

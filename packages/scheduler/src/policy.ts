@@ -17,6 +17,8 @@ export interface SchedulingPolicy {
   readonly preemptsAtAdmission: boolean;
   /** Negative when `a` is served before `b`. */
   compare(a: RankedSequence, b: RankedSequence): number;
+  /** A sequence was added; called before its first comparison. */
+  onAdd(sequence: RankedSequence, now: number): void;
   /** Called at the start of every `schedule`. @returns true when the order of live sequences changed. */
   refresh(waiting: readonly RankedSequence[], running: readonly RankedSequence[], now: number): boolean;
 }

@@ -14,7 +14,7 @@ export interface SchedulerOptions {
   readonly longPrefillTokenThreshold?: number;
   /** 'fcfs' (default) or 'priority', or any object of the contract. */
   readonly policy?: string | SchedulingPolicy;
-  /** Most waiting requests; preempted ones do not count against a new one. Default: no limit. */
+  /** Most waiting requests (preempted ones count, but may always come back). At least 1. Default: no limit. */
   readonly maxQueueSize?: number;
   /** Milliseconds, never decreasing. Default: performance.now. */
   readonly clock?: () => number;
@@ -44,9 +44,10 @@ export interface Scheduler {
   add(request: SchedulerRequest): SequenceView;
 
   /**
-   * A further sample of `parentId`: a request of its own that shares the parent's blocks (copy-on-write), or, where no seat
-   * is free, waits and finds them in the prefix cache. Allowed at any time after the parent computed its prompt.
-   * @throws {InvalidRequestError} as `add`; {UnknownRequestError} when the parent is not live.
+   * A further sample of `parentId`: a request of its own that runs at once on the parent's blocks (copy-on-write). Where that
+   * cannot be (no seat, the parent not running), it waits like any other and finds full blocks in the prefix cache. The queue
+   * limit does not apply. With `generated: []` it samples its own first token, recomputing the prompt's last position.
+   * @throws {UnknownRequestError} when the parent is not live; else as `add`.
    */
   fork(parentId: string, child: ForkRequest): SequenceView;
 
