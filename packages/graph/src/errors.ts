@@ -1,17 +1,17 @@
 /** What went wrong with a graph or program, where, and what was expected there. */
 export interface GraphErrorDetails {
   /** Node (or op of a program) that the error is about. */
-  readonly node?: string;
-  readonly op?: string;
+  readonly node?: string | undefined;
+  readonly op?: string | undefined;
   /** Operand, attribute or tensor. */
-  readonly operand?: string;
-  readonly expected?: string;
-  readonly actual?: string;
+  readonly operand?: string | undefined;
+  readonly expected?: string | undefined;
+  readonly actual?: string | undefined;
 }
 
 /** A graph that cannot be built or compiled, or a program that breaks its own rules. */
 export class GraphError extends Error {
-  override readonly name = 'GraphError';
+  override readonly name: string = 'GraphError';
   readonly node: string | undefined;
   readonly op: string | undefined;
   readonly operand: string | undefined;
@@ -26,6 +26,11 @@ export class GraphError extends Error {
     this.expected = details.expected;
     this.actual = details.actual;
   }
+}
+
+/** A program that breaks its own rules, does not fit its weights or KV, or is launched with the wrong inputs. */
+export class ProgramError extends GraphError {
+  override readonly name = 'ProgramError';
 }
 
 /** The error of an operand that does not fit: names node, op, operand, expectation and finding. */
