@@ -43,3 +43,16 @@ export class SizeMismatchError extends QuantizationError {
     super(`${context}: ${field} is ${actual}, expected ${expected}.`);
   }
 }
+
+/** A weight that the format cannot represent: not finite, or so large that a 16-bit scale overflows. */
+export class UnrepresentableWeightError extends QuantizationError {
+  override name = 'UnrepresentableWeightError';
+  /** @param index position in the values given, or of the block's first weight */
+  constructor(
+    readonly format: string,
+    readonly index: number,
+    readonly value: number,
+  ) {
+    super(`${format} cannot hold the value ${value} at index ${index}. Use F32 or BF16 for this tensor.`);
+  }
+}

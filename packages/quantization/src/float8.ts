@@ -70,7 +70,7 @@ function roundMagnitude(magnitude: number, mantissaBits: number, bias: number): 
 function bitsToE4m3(bits: number, overflow: Fp8Overflow): number {
   const sign = (bits >>> 24) & 0x80;
   const magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000) return sign | 0x7f;
+  if (magnitude > 0x7f800000) return 0x7f;
   const rounded = magnitude >= 0x43f00000 ? 0x7f : roundMagnitude(magnitude, 3, 7);
   if (rounded < 0x7f) return sign | rounded;
   return sign | (overflow === 'nan' ? 0x7f : 0x7e);

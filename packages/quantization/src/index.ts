@@ -1,4 +1,10 @@
-export { QuantizationError, SizeMismatchError, UnknownFormatError, UnsupportedFormatError } from './errors.js';
+export {
+  QuantizationError,
+  SizeMismatchError,
+  UnknownFormatError,
+  UnrepresentableWeightError,
+  UnsupportedFormatError,
+} from './errors.js';
 export { formatByGgmlId, formatByName, ggmlFormats, rowBytes, type BlockFormat, type GgmlTypeName } from './formats.js';
 export { f16ArrayToF32, f16Table, f16ToF32, f32ArrayToF16, f32ToF16 } from './float16.js';
 export { bf16ArrayToF32, bf16ToF32, f32ArrayToBf16, f32ToBf16 } from './bfloat16.js';
@@ -20,3 +26,4 @@ export { dequantizeFp8, quantizeFp8, type Fp8BlockShape, type Fp8Format } from '
 export { dequantizeInt4Group, type Int4GroupWeight } from './int4/int4-group.js';
 export { unpackAwq, type AwqTensors } from './int4/awq.js';
 export { unpackGptq, type GptqTensors } from './int4/gptq.js';
+export { quantizableFormats, quantize, type QuantizeOptions } from './ggml/quantize.js';
