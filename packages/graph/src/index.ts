@@ -28,3 +28,19 @@ export { lifetimes, planArena, type ArenaPlan, type Lifetime } from './plan-aren
 export { createReferenceBackend, type ReferenceBackendOptions } from './reference/backend.js';
 export { gumbel, philox4x32, xtcDraw, type DrawPosition } from './reference/sampling/philox.js';
 export { drawToken } from './reference/sampling/sample.js';
+/** The contract that programs are bound through, for packages that may not import @dsi/kernels. */
+export type {
+  Backend,
+  DimSymbol,
+  Executable,
+  HostArray,
+  KvStorage,
+  KvTensorSpec,
+  Numerics,
+  Program,
+  WeightBytes,
+  WeightFormat,
+  WeightSet,
+  WeightTensor,
+  WeightUse,
+} from '@dsi/kernels';

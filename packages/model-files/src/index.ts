@@ -17,3 +17,16 @@ export type { GgufArray, GgufField, GgufNumberArray, GgufScalarType, GgufTypeNam
 export { readGgufHeader, type GgufHeader } from './gguf/header.js';
 export { readSafetensorsHeader, type SafetensorsHeader } from './safetensors/header.js';
 export { openModel } from './open-model.js';
+export {
+  dequantize,
+  dequantizeFp8,
+  dequantizeInt4Group,
+  f32ArrayToBf16,
+  f32ArrayToF16,
+  formatByName,
+  quantizeFp8,
+  rowBytes,
+  unpackAwq,
+  unpackGptq,
+  type Int4GroupWeight,
+} from './weights/codecs.js';

@@ -1,1 +1,25 @@
-export {};
+export { loadModelDefinition, type ModelDefinition } from './model-definition.js';
+export { buildModel } from './build-model.js';
+export { buildMtp, type MtpOptions } from './build-mtp.js';
+export type { BuildOptions } from './build-options.js';
+export type { BuildReport, BuiltModel, KvGroup } from './built-model.js';
+export { architectureNames } from './registry.js';
+export type { BiasPresence, MlaConfig, ModelConfig, MoeConfig, RouterConfig } from './config/model-config.js';
+export type { RopeConfig, RopeScaling } from './config/rope-config.js';
+export type { QuantizationConfig } from './config/quantization-config.js';
+export {
+  SequenceRunner,
+  argmax,
+  type RunnerOptions,
+  type Sequence,
+  type StepPart,
+  type StepResult,
+} from './sequence-runner.js';
+export {
+  BuildOptionError,
+  ModelConfigError,
+  UnsupportedModelError,
+  WeightFormatError,
+  WeightMissingError,
+  WeightShapeError,
+} from './errors.js';
