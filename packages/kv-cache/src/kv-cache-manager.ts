@@ -162,16 +162,11 @@ export class KvCacheManager implements KvCache {
     const from = this.sequence(parent);
     const count = numTokens ?? from.numComputed;
     if (this.sequences.has(child)) throw new KvStateError(`sequence ${child}`, 'is open already');
-    if (
-      !Number.isInteger(count) ||
-      count < 0 ||
-      count > from.numComputed ||
-      this.passedBlocks(count) < from.firstLive
-    ) {
+    const least = this.minForkTokens(parent);
+    if (!Number.isInteger(count) || count < least || count > from.numComputed) {
       throw new KvStateError(
         `sequence ${parent}`,
-        `cannot be forked at ${count} tokens: ${from.numComputed} are computed` +
-          (from.firstLive > 0 ? `, the first ${from.firstLive * this.blockSize} have left the window` : ''),
+        `can be forked at ${least} to ${from.numComputed} tokens, not at ${count}`,
       );
     }
     const sequence = new KvSequence(from.key);

@@ -228,8 +228,8 @@ export class RadixPrefixCache implements PrefixCache<RadixNode> {
       target.tokens = grow(target.tokens, (length + count) * size);
       target.blocks = grow(target.blocks, Math.ceil(target.tokens.length / size));
     }
-    target.tokens.set(tokens.subarray(from * size, end * size), length * size);
-    target.blocks.set(table.subarray(from, end), length);
+    copy(tokens, from * size, target.tokens, length * size, count * size);
+    copy(table, from, target.blocks, length, count);
     for (let i = 0; i < count; i++) this.pool.addToCache(table[from + i]!);
     this.appendTags(target, key, from, count);
     target.length = length + count;
@@ -371,4 +371,10 @@ function grow(array: Int32Array, needed: number): Int32Array {
   const grown = new Int32Array(Math.max(needed, 2 * array.length));
   grown.set(array);
   return grown;
+}
+
+/** A loop beats `set(subarray())` for the one block that decoding adds now and then. */
+function copy(source: Int32Array, from: number, target: Int32Array, to: number, count: number): void {
+  if (count > 64) target.set(source.subarray(from, from + count), to);
+  else for (let i = 0; i < count; i++) target[to + i] = source[from + i]!;
 }
