@@ -1,0 +1,62 @@
+const EMPTY = -1;
+
+function hashPair(left: number, right: number): number {
+  const h = Math.imul(left, 0x9e3779b1) ^ Math.imul(right, 0x85ebca6b);
+  return h ^ (h >>> 15);
+}
+
+/**
+ * Which two neighbouring tokens merge into which, and how early. An open-addressing table of integers:
+ * four words a slot, `left, right, rank, merged`. Lower ranks merge first.
+ */
+export class MergeTable {
+  readonly slots: Int32Array;
+  private readonly mask: number;
+  private used = 0;
+
+  /** @param capacity the number of merges that will be added at most */
+  constructor(capacity: number) {
+    let size = 16;
+    while (size < capacity * 2) size *= 2;
+    this.slots = new Int32Array(size * 4).fill(EMPTY);
+    this.mask = size - 1;
+  }
+
+  get size(): number {
+    return this.used;
+  }
+
+  /** Adds a merge; a pair that is there already takes the new rank (as in the reference, where the last one counts). */
+  add(left: number, right: number, rank: number, merged: number): void {
+    const slots = this.slots;
+    let i = hashPair(left, right) & this.mask;
+    for (;;) {
+      const s = i << 2;
+      if (slots[s] === EMPTY) {
+        slots[s] = left;
+        slots[s + 1] = right;
+        this.used++;
+      } else if (slots[s] !== left || slots[s + 1] !== right) {
+        i = (i + 1) & this.mask;
+        continue;
+      }
+      slots[s + 2] = rank;
+      slots[s + 3] = merged;
+      return;
+    }
+  }
+
+  /** Offset of the pair's slot in {@link slots}, or -1. */
+  find(left: number, right: number): number {
+    const slots = this.slots;
+    const mask = this.mask;
+    let i = hashPair(left, right) & mask;
+    for (;;) {
+      const s = i << 2;
+      const l = slots[s]!;
+      if (l === left && slots[s + 1] === right) return s;
+      if (l === EMPTY) return -1;
+      i = (i + 1) & mask;
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import type { PreTokenizer } from './pre-tokenizer.js';
+
+/** Where a Metaspace pre-tokenizer puts a replacement character in front. */
+export type PrependScheme = 'always' | 'first' | 'never';
+
+/** Spaces become `replacement` (▁), and pieces begin with it. */
+export function metaspace(replacement: string, prependScheme: PrependScheme, splits: boolean): PreTokenizer {
+  return (piece, context, out) => {
+    if (piece === '') return;
+    let text = piece.replaceAll(' ', replacement);
+    const prepend = prependScheme === 'always' || (prependScheme === 'first' && context.atStart);
+    if (prepend && !text.startsWith(replacement)) text = replacement + text;
+    let start = 0;
+    for (let at = text.indexOf(replacement, 1); splits && at >= 0; at = text.indexOf(replacement, at + 1)) {
+      if (at === start) continue;
+      out.push(text.slice(start, at));
+      start = at;
+    }
+    out.push(text.slice(start));
+  };
+}

@@ -1,0 +1,219 @@
+import { isControl } from './added-tokens/control.js';
+import { AddedTokenMatcher } from './added-tokens/matcher.js';
+import { IdSink } from './bpe/id-sink.js';
+import type { TokenDecoder, TokenStream } from './decoders/decoder.js';
+import { TokenIdError } from './errors.js';
+import { tokenizerFromGguf, type GgufMetadata } from './gguf/from-gguf.js';
+import { tokenizerFromJson } from './json/from-json.js';
+import type { SegmentEncoder } from './models/model.js';
+import type { Normalizer } from './normalizers/normalizer.js';
+import type { SpecialFrame } from './post-processors/post-processor.js';
+import type { AddedToken, Vocabulary } from './vocabulary.js';
+
+/** A special token with its text. */
+export interface SpecialToken {
+  readonly id: number;
+  readonly token: string;
+}
+
+/** The special tokens that a description names; those it does not name are absent. */
+export interface SpecialTokens {
+  readonly bos?: SpecialToken;
+  readonly eos?: SpecialToken;
+  readonly pad?: SpecialToken;
+  readonly unk?: SpecialToken;
+  /** Ends a turn of a chat; generation stops at it as at `eos`. */
+  readonly eot?: SpecialToken;
+  readonly sep?: SpecialToken;
+  readonly cls?: SpecialToken;
+  readonly mask?: SpecialToken;
+  /** Fill in the middle: before the prefix, before the suffix, before the part to write. */
+  readonly fimPrefix?: SpecialToken;
+  readonly fimSuffix?: SpecialToken;
+  readonly fimMiddle?: SpecialToken;
+}
+
+export interface EncodeOptions {
+  /** Put BOS, EOS, … around the ids as the description says. Default true. */
+  readonly addSpecialTokens?: boolean;
+  /**
+   * Recognise the text of control tokens (`<|im_end|>`) as these tokens. Default false: text from users stays text,
+   * whatever it spells. Set it for text of your own only.
+   */
+  readonly parseSpecial?: boolean;
+}
+
+export interface DecodeOptions {
+  /** Leave special tokens out of the text. Default false. */
+  readonly skipSpecialTokens?: boolean;
+}
+
+/** A chat template as a description holds it: one text, or several by name. */
+export type ChatTemplateSource = string | readonly { readonly name: string; readonly template: string }[];
+
+/** The parts that a tokenizer is made of; what the readers of tokenizer.json and GGUF produce. */
+export interface TokenizerParts {
+  readonly vocabulary: Vocabulary;
+  /** Undefined: text is taken as it is. */
+  readonly normalizer: Normalizer | undefined;
+  readonly encoder: SegmentEncoder;
+  readonly decoder: TokenDecoder;
+  readonly frame: SpecialFrame;
+  readonly specialTokens: SpecialTokens;
+  readonly chatTemplate: ChatTemplateSource | undefined;
+}
+
+/** Half-open range of UTF-16 indices. */
+export type TextRange = readonly [start: number, end: number];
+
+/**
+ * Text to token ids and back. Immutable; `encode` and `decode` keep only bounded scratch, so one instance serves any
+ * number of callers of one thread.
+ */
+export class Tokenizer {
+  readonly vocabulary: Vocabulary;
+  readonly specialTokens: SpecialTokens;
+  /** Ids that `skipSpecialTokens` leaves out. */
+  readonly specialIds: ReadonlySet<number>;
+  readonly chatTemplate: ChatTemplateSource | undefined;
+  private readonly parts: TokenizerParts;
+  private readonly rawAll: AddedTokenMatcher;
+  private readonly rawText: AddedTokenMatcher;
+  private readonly normalizedAll: AddedTokenMatcher;
+  private readonly normalizedText: AddedTokenMatcher;
+  private readonly controls: AddedTokenMatcher;
+
+  constructor(parts: TokenizerParts) {
+    this.parts = parts;
+    this.vocabulary = parts.vocabulary;
+    this.specialTokens = parts.specialTokens;
+    this.chatTemplate = parts.chatTemplate;
+    const { added } = parts.vocabulary;
+    const text = added.filter((token) => !isControl(token));
+    const normalize = parts.normalizer ?? ((content: string) => content);
+    const raw = (tokens: readonly AddedToken[]) => new AddedTokenMatcher(tokens.filter((t) => !t.normalized));
+    const normalized = (tokens: readonly AddedToken[]) =>
+      new AddedTokenMatcher(
+        tokens.filter((t) => t.normalized),
+        normalize,
+      );
+    this.rawAll = raw(added);
+    this.rawText = raw(text);
+    this.normalizedAll = normalized(added);
+    this.normalizedText = normalized(text);
+    this.controls = new AddedTokenMatcher(added.filter(isControl));
+    this.specialIds = new Set(added.filter((token) => token.special).map((token) => token.id));
+  }
+
+  /**
+   * Reads a Hugging Face description.
+   * @param tokenizerJson tokenizer.json, as text or parsed
+   * @param tokenizerConfig tokenizer_config.json, as text or parsed: names of special tokens, BOS rule, chat template
+   * @throws TokenizerFormatError, UnsupportedTokenizerError
+   */
+  static fromJson(tokenizerJson: string | object, tokenizerConfig?: string | object): Tokenizer {
+    return new Tokenizer(tokenizerFromJson(tokenizerJson, tokenizerConfig));
+  }
+
+  /**
+   * Reads the vocabulary of a GGUF file.
+   * @param metadata the file's key-value pairs; only keys that begin with `tokenizer.` are read
+   * @throws TokenizerFormatError, UnsupportedTokenizerError
+   */
+  static fromGguf(metadata: GgufMetadata): Tokenizer {
+    return new Tokenizer(tokenizerFromGguf(metadata));
+  }
+
+  /** One more than the largest token id. The model's embedding may have more rows. */
+  get vocabSize(): number {
+    return this.vocabulary.size;
+  }
+
+  /** Whether `encode` puts BOS in front by default. */
+  get addsBos(): boolean {
+    const bos = this.specialTokens.bos;
+    return bos !== undefined && this.parts.frame.prefix[0] === bos.id;
+  }
+
+  /** Ids of `text`. Lone surrogates count as U+FFFD. The result is the caller's. */
+  encode(text: string, options: EncodeOptions = {}): Uint32Array {
+    const { addSpecialTokens = true, parseSpecial = false } = options;
+    const sink = new IdSink(Math.max(32, (text.length >> 1) + 16));
+    if (addSpecialTokens) for (const id of this.parts.frame.prefix) sink.push(id);
+    this.encodeText(text, true, parseSpecial, sink);
+    if (addSpecialTokens) for (const id of this.parts.frame.suffix) sink.push(id);
+    return sink.toArray();
+  }
+
+  /**
+   * Ids of `text` with control tokens recognised, except where they would touch one of `literal`: for text of one's
+   * own with text of others inside. No special tokens are added.
+   * @param literal ascending, disjoint ranges of `text`
+   */
+  encodeWithLiterals(text: string, literal: readonly TextRange[]): Uint32Array {
+    const sink = new IdSink(Math.max(32, (text.length >> 1) + 16));
+    for (const segment of this.controls.split(text, literal)) {
+      if (segment.token !== undefined) sink.push(segment.token.id);
+      else this.encodeText(text.slice(segment.start, segment.end), segment.start === 0, false, sink);
+    }
+    return sink.toArray();
+  }
+
+  private encodeText(text: string, atStart: boolean, parseSpecial: boolean, sink: IdSink): void {
+    const raw = parseSpecial ? this.rawAll : this.rawText;
+    if (raw.isEmpty) {
+      this.encodeRaw(text, atStart, parseSpecial, sink);
+      return;
+    }
+    for (const { start, end, token } of raw.split(text)) {
+      if (token !== undefined) sink.push(token.id);
+      else this.encodeRaw(text.slice(start, end), atStart && start === 0, parseSpecial, sink);
+    }
+  }
+
+  private encodeRaw(text: string, atStart: boolean, parseSpecial: boolean, sink: IdSink): void {
+    const { normalizer, encoder } = this.parts;
+    const normalized = normalizer === undefined ? text : normalizer(text);
+    const matcher = parseSpecial ? this.normalizedAll : this.normalizedText;
+    if (matcher.isEmpty) {
+      encoder.encode(normalized, atStart, sink);
+      return;
+    }
+    for (const { start, end, token } of matcher.split(normalized)) {
+      if (token !== undefined) sink.push(token.id);
+      else encoder.encode(normalized.slice(start, end), atStart && start === 0, sink);
+    }
+  }
+
+  /** Text of `ids`. Invalid UTF-8 becomes U+FFFD; ids without a token contribute nothing. */
+  decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
+    if (options.skipSpecialTokens !== true || this.specialIds.size === 0) return this.parts.decoder.decode(ids);
+    const kept: number[] = [];
+    for (let i = 0; i < ids.length; i++) if (!this.specialIds.has(ids[i]!)) kept.push(ids[i]!);
+    return this.parts.decoder.decode(kept);
+  }
+
+  /** An incremental decoder of one sequence, without stop strings; see `StreamDecoder` for those. */
+  decodeStream(): TokenStream {
+    return this.parts.decoder.stream();
+  }
+
+  /**
+   * The bytes that a token stands for inside text: UTF-8, possibly a part of a character. Do not modify.
+   * @throws TokenIdError for an id outside the vocabulary
+   */
+  tokenBytes(id: number): Uint8Array {
+    if (!Number.isInteger(id) || id < 0 || id >= this.vocabSize) throw new TokenIdError(id, this.vocabSize);
+    return this.parts.decoder.bytesOf(id);
+  }
+
+  /** The id of a token as the vocabulary spells it (`Ġhello`, `▁hello`), or undefined. */
+  idOf(token: string): number | undefined {
+    return this.vocabulary.idOf(token);
+  }
+
+  /** The vocabulary's spelling of an id, or undefined. */
+  tokenOf(id: number): string | undefined {
+    return this.vocabulary.tokenOf(id);
+  }
+}
