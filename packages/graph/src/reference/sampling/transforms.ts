@@ -117,12 +117,12 @@ export function minP(logits: Float64Array, p: number): void {
   for (let i = 0; i < logits.length; i++) if (probabilities[i]! < limit) logits[i] = -Infinity;
 }
 
-/** Exclude top choices: of the tokens with probability >= threshold only the least probable stays (of equals, the lowest id). */
+/** Exclude top choices: of the tokens with probability >= threshold only the least probable stays (of equals, the highest id). */
 export function xtc(logits: Float64Array, threshold: number): void {
   const probabilities = softmax(logits);
   const top = kept(logits).filter((id) => probabilities[id]! >= threshold);
   if (top.length < 2) return;
-  const stays = top.reduce((a, b) => (probabilities[b]! < probabilities[a]! ? b : a));
+  const stays = top.reduce((a, b) => (probabilities[b]! <= probabilities[a]! ? b : a));
   for (const id of top) if (id !== stays) logits[id] = -Infinity;
 }
 
