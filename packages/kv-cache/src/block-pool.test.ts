@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { BlockPool, MAX_BLOCKS, NULL_BLOCK } from './block-pool.js';
 import { KvConfigError, KvStateError } from './errors.js';
 
+const drop = (list: number[], block: number): void => void list.splice(list.indexOf(block), 1);
+
 describe('BlockPool', () => {
   it('hands out every usable block once, never the null block', () => {
     const pool = new BlockPool({ numBlocks: 5 });
@@ -92,63 +94,66 @@ describe('BlockPool', () => {
       pick: fc.nat(),
     });
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 12 }), fc.array(operation, { maxLength: 200 }), (numBlocks, operations) => {
-        const pool = new BlockPool({ numBlocks });
-        let owners: number[] = [];
-        const pins: number[] = [];
-        const cached = new Set<number>();
-        const drop = (list: number[], block: number): void => void list.splice(list.indexOf(block), 1);
-        for (const { kind, pick } of operations) {
-          const owner = owners.length > 0 ? owners[pick % owners.length]! : NULL_BLOCK;
-          if (kind === 'allocate') {
-            const held = new Set([...owners, ...pins, ...cached]);
-            const block = pool.allocate();
-            expect(held.has(block)).toBe(false);
-            expect(block === NULL_BLOCK).toBe(held.size === numBlocks - 1);
-            if (block !== NULL_BLOCK) owners.push(block);
-          } else if (kind === 'unpin' && pins.length > 0) {
-            pool.unpin(pins.splice(pick % pins.length, 1)[0]!);
-          } else if (kind === 'uncache' && cached.size > 0) {
-            const block = [...cached][pick % cached.size]!;
-            cached.delete(block);
-            expect(pool.removeFromCache(block)).toBe(!owners.includes(block) && !pins.includes(block));
-          } else if (owner !== NULL_BLOCK) {
-            if (kind === 'retain') {
-              pool.retain(owner);
-              owners.push(owner);
-            } else if (kind === 'release') {
-              pool.release(owner);
-              drop(owners, owner);
-            } else if (kind === 'pin') {
-              pool.pin(owner);
-              pins.push(owner);
-            } else if (kind === 'cache' && !cached.has(owner)) {
-              pool.addToCache(owner);
-              cached.add(owner);
-            } else if (kind === 'write') {
-              const alone = owners.filter((block) => block === owner).length === 1 && !cached.has(owner);
-              const target = pool.copyOnWrite(owner);
-              if (alone) expect(target).toBe(owner);
-              else if (target !== NULL_BLOCK) {
-                expect(owners.includes(target)).toBe(false);
+      fc.property(
+        fc.integer({ min: 2, max: 12 }),
+        fc.array(operation, { maxLength: 200, size: 'max' }),
+        (numBlocks, operations) => {
+          const pool = new BlockPool({ numBlocks });
+          let owners: number[] = [];
+          const pins: number[] = [];
+          const cached = new Set<number>();
+          for (const { kind, pick } of operations) {
+            const owner = owners.length > 0 ? owners[pick % owners.length]! : NULL_BLOCK;
+            if (kind === 'allocate') {
+              const held = new Set([...owners, ...pins, ...cached]);
+              const block = pool.allocate();
+              expect(held.has(block)).toBe(false);
+              expect(block === NULL_BLOCK).toBe(held.size === numBlocks - 1);
+              if (block !== NULL_BLOCK) owners.push(block);
+            } else if (kind === 'unpin' && pins.length > 0) {
+              pool.unpin(pins.splice(pick % pins.length, 1)[0]!);
+            } else if (kind === 'uncache' && cached.size > 0) {
+              const block = [...cached][pick % cached.size]!;
+              cached.delete(block);
+              expect(pool.removeFromCache(block)).toBe(!owners.includes(block) && !pins.includes(block));
+            } else if (owner !== NULL_BLOCK) {
+              if (kind === 'retain') {
+                pool.retain(owner);
+                owners.push(owner);
+              } else if (kind === 'release') {
+                pool.release(owner);
                 drop(owners, owner);
-                owners.push(target);
+              } else if (kind === 'pin') {
+                pool.pin(owner);
+                pins.push(owner);
+              } else if (kind === 'cache' && !cached.has(owner)) {
+                pool.addToCache(owner);
+                cached.add(owner);
+              } else if (kind === 'write') {
+                const alone = owners.filter((block) => block === owner).length === 1 && !cached.has(owner);
+                const target = pool.copyOnWrite(owner);
+                if (alone) expect(target).toBe(owner);
+                else if (target !== NULL_BLOCK) {
+                  expect(owners.includes(target)).toBe(false);
+                  drop(owners, owner);
+                  owners.push(target);
+                }
               }
             }
+            const used = new Set([...owners, ...pins]);
+            expect(pool.numUsed).toBe(used.size);
+            expect(pool.numCached).toBe([...cached].filter((block) => !used.has(block)).length);
+            pool.checkIntegrity();
           }
-          const used = new Set([...owners, ...pins]);
-          expect(pool.numUsed).toBe(used.size);
-          expect(pool.numCached).toBe([...cached].filter((block) => !used.has(block)).length);
+          for (const block of pins) pool.unpin(block);
+          for (const block of cached) pool.removeFromCache(block);
+          for (const block of owners) pool.release(block);
+          owners = [];
+          expect(pool.numFree).toBe(numBlocks - 1);
           pool.checkIntegrity();
-        }
-        for (const block of pins) pool.unpin(block);
-        for (const block of cached) pool.removeFromCache(block);
-        for (const block of owners) pool.release(block);
-        owners = [];
-        expect(pool.numFree).toBe(numBlocks - 1);
-        pool.checkIntegrity();
-      }),
-      { numRuns: 150 },
+        },
+      ),
+      { numRuns: 100 },
     );
   });
 });

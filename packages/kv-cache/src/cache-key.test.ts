@@ -37,6 +37,8 @@ describe('blockTagOf', () => {
   });
 });
 
+const spanAt = (start: number) => ({ start, length: 4, hash: 'h' });
+
 describe('validateKey', () => {
   it.each([
     [{ start: -1, length: 2, hash: '' }],
@@ -46,9 +48,8 @@ describe('validateKey', () => {
     expect(() => validateKey({ images: [span] })).toThrow(KvConfigError);
   });
   it('refuses overlapping and descending spans', () => {
-    const span = (start: number) => ({ start, length: 4, hash: 'h' });
-    expect(() => validateKey({ images: [span(0), span(3)] })).toThrow(/where the span before it ends/);
-    expect(() => validateKey({ images: [span(8), span(0)] })).toThrow(KvConfigError);
-    expect(() => validateKey({ images: [span(0), span(4)] })).not.toThrow();
+    expect(() => validateKey({ images: [spanAt(0), spanAt(3)] })).toThrow(/where the span before it ends/);
+    expect(() => validateKey({ images: [spanAt(8), spanAt(0)] })).toThrow(KvConfigError);
+    expect(() => validateKey({ images: [spanAt(0), spanAt(4)] })).not.toThrow();
   });
 });

@@ -51,7 +51,7 @@ describe('KvCacheManager', () => {
       fc.property(
         fc.integer({ min: 3, max: 24 }),
         fc.integer({ min: 1, max: 4 }),
-        fc.array(operation, { minLength: 10, maxLength: 150 }),
+        fc.array(operation, { minLength: 20, maxLength: 150, size: 'max' }),
         (numBlocks, blockSize, operations) => {
           const spec = { groups: [{ layers: [0], bytesPerToken: 1, window }] };
           const kv = new KvCacheManager({ spec, numBlocks, blockSize, prefixCache });
@@ -126,7 +126,7 @@ describe('KvCacheManager', () => {
           kv.checkIntegrity();
         },
       ),
-      { numRuns: 120 },
+      { numRuns: 60 },
     );
     expect(steps).toBeGreaterThan(500);
   });

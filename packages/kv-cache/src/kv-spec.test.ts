@@ -47,8 +47,9 @@ describe('bytesPerToken', () => {
   });
 });
 
+const group = (layer: number, window: number | null) => ({ layers: [layer], bytesPerToken: 1, window });
+
 describe('effectiveWindow', () => {
-  const group = (layer: number, window: number | null) => ({ layers: [layer], bytesPerToken: 1, window });
   it('is the largest window when every group has one', () => {
     expect(effectiveWindow({ groups: [group(0, 64), group(1, 128)] })).toBe(128);
     expect(effectiveWindow({ groups: [group(0, 64), group(1, null)] })).toBe(null);

@@ -5,26 +5,26 @@ import { RadixPrefixCache } from './radix-prefix-cache.js';
 
 describePrefixCache('RadixPrefixCache', (pool) => new RadixPrefixCache(pool));
 
-describe('RadixPrefixCache', () => {
-  function setUp() {
-    const pool = new BlockPool({ numBlocks: 17, blockSize: 1 });
-    const cache = new RadixPrefixCache(pool);
-    const store = (...ids: number[]): void => {
-      const tokens = Int32Array.from(ids);
-      const handle = cache.acquire(undefined, tokens, tokens.length);
-      const table = new Int32Array(tokens.length);
-      cache.path(handle, table);
-      pool.fork(table, handle.end);
-      for (let i = handle.end; i < table.length; i++) table[i] = pool.allocate();
-      const end = cache.insert(handle, undefined, tokens, table, table.length);
-      for (const block of table) pool.release(block);
-      cache.unlock(end);
-    };
-    const has = (...ids: number[]): number =>
-      cache.match(undefined, Int32Array.from(ids), ids.length, new Int32Array(16));
-    return { pool, cache, store, has };
-  }
+function setUp() {
+  const pool = new BlockPool({ numBlocks: 17, blockSize: 1 });
+  const cache = new RadixPrefixCache(pool);
+  const store = (...ids: number[]): void => {
+    const tokens = Int32Array.from(ids);
+    const handle = cache.acquire(undefined, tokens, tokens.length);
+    const table = new Int32Array(tokens.length);
+    cache.path(handle, table);
+    pool.fork(table, handle.end);
+    for (let i = handle.end; i < table.length; i++) table[i] = pool.allocate();
+    const end = cache.insert(handle, undefined, tokens, table, table.length);
+    for (const block of table) pool.release(block);
+    cache.unlock(end);
+  };
+  const has = (...ids: number[]): number =>
+    cache.match(undefined, Int32Array.from(ids), ids.length, new Int32Array(16));
+  return { pool, cache, store, has };
+}
 
+describe('RadixPrefixCache', () => {
   it('evicts the least recently used leaf first, from its end', () => {
     const { cache, store, has } = setUp();
     store(1, 2, 3);
