@@ -33,7 +33,7 @@ const isaNames = new Set(Object.values(isaFolders).flatMap((table) => Object.key
 /** `-ffp-contract=off`: a fused multiply-add happens where the source says so and nowhere else, so that bits do not depend on the optimiser. */
 const commonFlags = [
   ...['-std=c++17', '-O3', '-fPIC', '-fvisibility=hidden', '-fvisibility-inlines-hidden', '-ffp-contract=off'],
-  ...['-fno-math-errno', '-fno-trapping-math', '-pthread', '-Wall', '-Wextra', '-Wno-psabi', '-Wno-unknown-warning-option'],
+  ...['-fno-math-errno', '-fno-trapping-math', '-pthread', '-Wall', '-Wextra', '-Wno-psabi', '-Wno-maybe-uninitialized', '-Wno-uninitialized', '-Wno-unknown-warning-option'],
 ];
 
 class BuildError extends Error {}

@@ -1,5 +1,7 @@
+// Entry point. All JavaScript handles live in the environment's instance data, so any number of worker threads can load the addon.
 #include <napi.h>
 
+#include "addon/wraps.h"
 #include "dsi/isa.h"
 
 namespace {
@@ -7,14 +9,15 @@ namespace {
 class Addon : public Napi::Addon<Addon> {
  public:
   Addon(Napi::Env env, Napi::Object exports) {
-    (void)env;
-    DefineAddon(exports, {InstanceMethod("bestIsa", &Addon::BestIsa)});
+    DefineAddon(exports, {InstanceMethod("bestIsa", &Addon::best_isa)});
+    exports.Set("NativeBackend", dsi::NativeBackend::define(env));
+    exports.Set("NativeWeights", dsi::NativeWeights::define(env));
+    exports.Set("NativeKv", dsi::NativeKv::define(env));
+    exports.Set("NativeExecutable", dsi::NativeExecutable::define(env));
   }
 
  private:
-  Napi::Value BestIsa(const Napi::CallbackInfo& info) {
-    return Napi::String::New(info.Env(), dsi::isa_name(dsi::best_isa()));
-  }
+  Napi::Value best_isa(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), dsi::isa_name(dsi::best_isa())); }
 };
 
 }  // namespace
