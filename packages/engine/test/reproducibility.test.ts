@@ -21,7 +21,7 @@ const decodings: readonly [string, SamplingParams][] = [
 function start(client: EngineClient, salt: number, params: SamplingParams, length?: number, priority = 0) {
   const full = { maxTokens: newTokens, ignoreEos: true, ...params };
   const sampling = resolveSampling(full, { vocabSize, maxChoices: 128, encode: () => [] });
-  return trace(client.add({ promptIds: prompt(salt, length), sampling, priority, captureLogits: true }));
+  return trace(client.add({ promptIds: prompt(salt, length), sampling, priority, captureLogits: Infinity }));
 }
 
 /** Resolves after that many steps. */

@@ -145,9 +145,12 @@ function safetensors(architecture: TinyArchitecture): Buffer {
   return Buffer.concat([length, json, ...parts]);
 }
 
+function printable(byte: number): boolean {
+  return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+}
+
 /** The printable stand-in of every byte, as byte-level BPE files write them (GPT-2). */
 function byteLetters(): string[] {
-  const printable = (b: number) => (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
   let next = 256;
   return Array.from({ length: 256 }, (_, b) => String.fromCodePoint(printable(b) ? b : next++));
 }

@@ -23,7 +23,8 @@ export interface EngineRequest {
   /** Lower is served first under the `priority` policy. Default 0. */
   readonly priority?: number;
   readonly cacheSalt?: string;
-  readonly captureLogits?: boolean;
+  /** Raw logits of so many tokens, from the first on; needs an engine loaded with `captureLogits`. */
+  readonly captureLogits?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -115,7 +116,7 @@ export class EngineClient {
         priority: request.priority ?? 0,
         cacheSalt: request.cacheSalt,
         arrival: performance.timeOrigin + performance.now(),
-        captureLogits: request.captureLogits ?? false,
+        captureLogits: request.captureLogits ?? 0,
       },
     });
     if (signal) {

@@ -35,9 +35,9 @@ export function admit(request: WireRequest, limits: AdmissionLimits, kv: KvCache
   if (sampling.n > limits.maxChoices) {
     throw new InvalidParameterError({ field: 'n', value: sampling.n, limit: `at most ${limits.maxChoices}` });
   }
-  if (request.captureLogits && !limits.captureLogits) {
-    const limit = 'false, unless the engine was loaded with captureLogits';
-    throw new InvalidParameterError({ field: 'captureLogits', value: true, limit });
+  if (request.captureLogits > 0 && !limits.captureLogits) {
+    const limit = '0, unless the engine was loaded with captureLogits';
+    throw new InvalidParameterError({ field: 'captureLogits', value: request.captureLogits, limit });
   }
   const asked = sampling.maxTokens ?? Math.max(1, sampling.minTokens);
   if (promptIds.length + asked > maxModelLen) {

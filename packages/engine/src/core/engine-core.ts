@@ -401,7 +401,7 @@ export class EngineCore {
       ...(logprobs < 0 ? {} : { logprobs: rows.map((row) => wireLogprobs(row, row.token, logprobs)) }),
       ...(finishReason === undefined ? {} : { finishReason }),
       ...(stopReason === undefined ? {} : { stopReason }),
-      ...(wire.captureLogits ? { logits: rows.map((row) => row.logits!.slice()) } : {}),
+      ...(choice.output.length <= wire.captureLogits ? { logits: rows.map((row) => row.logits!.slice()) } : {}),
     });
   }
 

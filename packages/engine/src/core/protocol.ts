@@ -15,8 +15,8 @@ export interface WireRequest {
   readonly cacheSalt: string | undefined;
   /** Milliseconds since the epoch, with fractions. */
   readonly arrival: number;
-  /** Give the raw logits of every drawn token (an engine loaded with `captureLogits` only). */
-  readonly captureLogits: boolean;
+  /** Give the raw logits of so many tokens, from the first on (an engine loaded with `captureLogits` only). */
+  readonly captureLogits: number;
 }
 
 export type ToCore =
@@ -52,7 +52,7 @@ export interface WireDelta {
   readonly finishReason?: FinishReason;
   /** The stop string or token id that ended the choice; absent for the end-of-sequence token and other reasons. */
   readonly stopReason?: string | number;
-  /** Raw logits [V] of each token in `tokenIds`. */
+  /** Raw logits [V] of each token in `tokenIds`; absent beyond what was asked for. */
   readonly logits?: readonly Float32Array[];
 }
 

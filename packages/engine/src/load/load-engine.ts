@@ -1,0 +1,42 @@
+import { openModel } from '@dsi/model-files';
+import { loadModelDefinition } from '@dsi/models';
+import type { LoadedEngine } from '../core/serve-core.js';
+import { assembleEngine } from './assemble-engine.js';
+import { chooseBackend } from './backends.js';
+import { defaultSampling } from './default-sampling.js';
+import { resolveEngineOptions, type EngineOptions } from './engine-options.js';
+import type { LoadEvent } from './load-event.js';
+import { locateModel } from './locate-model.js';
+import { endOfSequenceIds, openTokenizer, tokenText } from './open-tokenizer.js';
+
+/**
+ * Finds, opens and loads a model; everything an EngineCore needs. Runs in the worker.
+ * @throws EngineConfigError, BackendUnavailableError, errors of the model's files, the signal's reason
+ */
+export async function loadEngine(
+  options: EngineOptions,
+  onEvent: (event: LoadEvent) => void,
+  signal: AbortSignal,
+): Promise<LoadedEngine> {
+  const resolved = resolveEngineOptions(options);
+  // First: a missing backend is known at once, a download takes its time.
+  const chosen = chooseBackend(resolved.backend, resolved.threads);
+  const path = await locateModel(resolved.model, onEvent, signal);
+  const files = await openModel(path);
+  try {
+    const definition = await loadModelDefinition(files);
+    const tokenizer = await openTokenizer(files);
+    const { config } = definition;
+    const parts = {
+      path,
+      definition,
+      text: tokenText(tokenizer),
+      bosTokenId: tokenizer.specialTokens.bos?.id ?? config.bosTokenId,
+      eosTokenIds: endOfSequenceIds(config.eosTokenIds, tokenizer),
+      defaultSampling: defaultSampling(files.generationConfig),
+    };
+    return await assembleEngine(parts, resolved, chosen, onEvent, signal);
+  } finally {
+    await files.close();
+  }
+}
