@@ -51,6 +51,15 @@ export interface LaunchArgs {
   readonly inputs: Readonly<Record<string, HostArray>>;
   /** Block copies over all KV tensors, done before the first op: [src0, dst0, src1, dst1, ...] block numbers. */
   readonly blockCopies?: Int32Array;
+  /** Asks for the times of this launch; called before the promise resolves. Costs two clock readings an op. */
+  readonly onProfile?: (profile: LaunchProfile) => void;
+}
+
+/** Where a launch's time went, in nanoseconds. */
+export interface LaunchProfile {
+  /** One an op, in the program's order. */
+  readonly ops: Float64Array;
+  readonly blockCopies: number;
 }
 
 /** A program bound to weights and KV, ready to run. One launch at a time; a second one before the first settles is refused. */

@@ -28,8 +28,22 @@ export type {
   KvStorage,
   KvTensorSpec,
   LaunchArgs,
+  LaunchProfile,
   LoadOptions,
   LoadProgress,
   WeightSet,
   WeightUse,
 } from './backend.js';
+export {
+  DisposedError,
+  LaunchError,
+  NativeUnavailableError,
+  ProgramError,
+  WeightLoadError,
+  type NativeCandidate,
+} from './errors.js';
+export { checkProgram } from './ops/check-program.js';
+export { weightUses } from './ops/weight-uses.js';
+export { nativeStatus, type NativeStatus } from './native/loader.js';
+export { createCpuBackend, type CpuBackend, type CpuBackendOptions, type Isa } from './cpu-backend.js';
+export { availableCores } from './threads.js';
