@@ -59,8 +59,8 @@ interface RowResult {
 const failed: RowResult = { token: -1, status: SampleStatus.nonFinite, logprob: 0, topIds: [], topLogprobs: [] };
 
 function sampleRow(raw: Float64Array, p: RowParams): RowResult {
-  // -Infinity is a ban; NaN and +Infinity can only come from a numerical accident.
-  if (raw.some((v) => Number.isNaN(v) || v === Infinity)) return failed;
+  // Bans come as biases: a raw logit that is not finite is a numerical accident.
+  if (raw.some((v) => !Number.isFinite(v))) return failed;
   const logits = raw.slice();
   penalise(logits, p);
   const at: DrawPosition = {
@@ -114,7 +114,7 @@ function rowParams(c: Call, r: number, V: number): RowParams {
 }
 
 /**
- * The `sample` op, in float64 from the f32 logits on. A row whose logits hold NaN or +Infinity, or of which nothing is left after the
+ * The `sample` op, in float64 from the f32 logits on. A row whose raw logits are not all finite, or of which nothing is left after the
  * bans, gets status nonFinite and token -1. Columns of `top_ids` beyond what the row wants hold -1 (their logprobs 0).
  * Tokens that the chain dropped have the processed logprob -Infinity.
  */

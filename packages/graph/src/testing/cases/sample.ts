@@ -148,6 +148,7 @@ const ties: ConformanceCase = {
       { f: { temperature: 0 } },
       { f: { temperature: 0 } },
       {},
+      {},
       { biases: Array.from({ length: V }, (_, t) => [t, -Infinity] as const) },
     ];
     const logits = new Float32Array(rows.length * V);
@@ -155,10 +156,11 @@ const ties: ConformanceCase = {
     logits[2 * V + 7] = NaN;
     logits[3 * V + 7] = Infinity;
     logits[4 * V + 39] = NaN;
+    logits[5 * V + 1] = -Infinity;
     const launches = [rowsLaunch(0, { logits, ...pack(rows) }, rows.length)];
     const { actual, expected } = await both(s, { program: sampleProgram(s.numerics, V), weights: [], launches });
-    expectBits('status', actual[0]!.status!.subarray(0, 5), expected[0]!.status!.subarray(0, 5));
-    if (actual[0]!.status![5] === SampleStatus.ok)
+    expectBits('status', actual[0]!.status!.subarray(0, 6), expected[0]!.status!.subarray(0, 6));
+    if (actual[0]!.status![6] === SampleStatus.ok)
       throw new ConformanceError('status: a row of which every token is banned must not be ok.');
     expectBits('tokens', actual[0]!.tokens!.subarray(0, 2), expected[0]!.tokens!.subarray(0, 2));
     expectBits('top_ids of row 0', actual[0]!.top_ids!.subarray(0, 3), expected[0]!.top_ids!.subarray(0, 3));
