@@ -4,10 +4,10 @@ import { defineConfig } from 'tsup';
  * The one build recipe of every package: ESM and CJS with types for both. `DSI_SKIP_DTS=1` leaves the types out
  * (what `npm run serve` needs is only the JavaScript).
  */
-export function packageConfig(entry: string[]) {
+export function packageConfig(entry: string[], format: ('esm' | 'cjs')[] = ['esm', 'cjs']) {
   return defineConfig({
     entry,
-    format: ['esm', 'cjs'],
+    format,
     target: 'node20',
     platform: 'node',
     sourcemap: true,

@@ -1,3 +1,4 @@
 import { packageConfig } from '../../tsup.base.js';
 
-export default packageConfig(['src/main.ts']);
+// A command, not a library: ESM only (top-level await).
+export default packageConfig(['src/main.ts'], ['esm']);
