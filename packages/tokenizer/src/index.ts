@@ -17,3 +17,17 @@ export {
   UnencodableTextError,
   UnsupportedTokenizerError,
 } from './errors.js';
+export { StreamDecoder } from './stream-decoder.js';
+export type { StreamDecoderOptions } from './stream-decoder.js';
+export { ChatTemplate } from './chat-template/chat-template.js';
+export type { ChatTemplateOptions, RenderedChat, RenderOptions } from './chat-template/chat-template.js';
+export type { ChatMessage } from './chat-template/messages.js';
+export type { ContinuedField } from './chat-template/continuation.js';
+export type { ChatTemplateLimits } from './chat-template/run.js';
+export {
+  ChatTemplateError,
+  ChatTemplateLimitError,
+  ChatTemplateRaisedError,
+  ChatTemplateSyntaxError,
+  ChatTemplateValueError,
+} from './chat-template/errors.js';

@@ -91,16 +91,10 @@ export class Tokenizer {
     const { added } = parts.vocabulary;
     const text = added.filter((token) => !isControl(token));
     const normalize = parts.normalizer ?? ((content: string) => content);
-    const raw = (tokens: readonly AddedToken[]) => new AddedTokenMatcher(tokens.filter((t) => !t.normalized));
-    const normalized = (tokens: readonly AddedToken[]) =>
-      new AddedTokenMatcher(
-        tokens.filter((t) => t.normalized),
-        normalize,
-      );
-    this.rawAll = raw(added);
-    this.rawText = raw(text);
-    this.normalizedAll = normalized(added);
-    this.normalizedText = normalized(text);
+    this.rawAll = rawMatcher(added);
+    this.rawText = rawMatcher(text);
+    this.normalizedAll = normalizedMatcher(added, normalize);
+    this.normalizedText = normalizedMatcher(text, normalize);
     this.controls = new AddedTokenMatcher(added.filter(isControl));
     this.specialIds = new Set(added.filter((token) => token.special).map((token) => token.id));
   }
@@ -216,4 +210,15 @@ export class Tokenizer {
   tokenOf(id: number): string | undefined {
     return this.vocabulary.tokenOf(id);
   }
+}
+
+function rawMatcher(tokens: readonly AddedToken[]): AddedTokenMatcher {
+  return new AddedTokenMatcher(tokens.filter((token) => !token.normalized));
+}
+
+function normalizedMatcher(tokens: readonly AddedToken[], normalize: Normalizer): AddedTokenMatcher {
+  return new AddedTokenMatcher(
+    tokens.filter((token) => token.normalized),
+    normalize,
+  );
 }

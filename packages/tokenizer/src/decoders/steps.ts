@@ -46,15 +46,14 @@ export const byteFallback: DecoderStep = (tokens) => {
 
 /** Removes up to `start` copies of the character `content` from the start of every token and `stop` from its end. */
 export function stripStep(content: string, start: number, stop: number): DecoderStep {
+  if (content === '') return (tokens) => tokens;
   return (tokens) =>
     tokens.map((token) => {
-      for (let i = 0; i < start && content !== '' && token.startsWith(content); i++) {
-        token = token.slice(content.length);
-      }
-      for (let i = 0; i < stop && content !== '' && token.endsWith(content); i++) {
-        token = token.slice(0, -content.length);
-      }
-      return token;
+      let from = 0;
+      let to = token.length;
+      for (let i = 0; i < start && token.startsWith(content, from); i++) from += content.length;
+      for (let i = 0; i < stop && to > from && token.endsWith(content, to); i++) to -= content.length;
+      return token.slice(from, Math.max(from, to));
     });
 }
 

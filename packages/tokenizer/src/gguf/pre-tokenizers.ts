@@ -105,7 +105,7 @@ export function ggufPreTokenizer(name: string): GgufPreTokenizer {
   throw new UnsupportedTokenizerError(
     'tokenizer.ggml.pre',
     name,
-    [...RULES.keys()].sort(),
+    [...RULES.keys()].toSorted(),
     'Load the tokenizer.json of the model instead.',
   );
 }

@@ -63,7 +63,7 @@ function mergesFromScores(
       if (right !== undefined) found.push(left, right, id);
     }
   }
-  const distinct = [...new Set(Array.from(scores))].sort((a, b) => b - a);
+  const distinct = [...new Set(Array.from(scores))].toSorted((a, b) => b - a);
   const rankOf = new Map(distinct.map((score, rank) => [score, rank]));
   const merges = new MergeTable(found.length / 3);
   for (let i = 0; i < found.length; i += 3) {

@@ -10,9 +10,12 @@ export function metaspace(replacement: string, prependScheme: PrependScheme, spl
     let text = piece.replaceAll(' ', replacement);
     const prepend = prependScheme === 'always' || (prependScheme === 'first' && context.atStart);
     if (prepend && !text.startsWith(replacement)) text = replacement + text;
+    if (!splits) {
+      out.push(text);
+      return;
+    }
     let start = 0;
-    for (let at = text.indexOf(replacement, 1); splits && at >= 0; at = text.indexOf(replacement, at + 1)) {
-      if (at === start) continue;
+    for (let at = text.indexOf(replacement, 1); at >= 0; at = text.indexOf(replacement, at + 1)) {
       out.push(text.slice(start, at));
       start = at;
     }
