@@ -24,9 +24,25 @@ export {
   f32ArrayToBf16,
   f32ArrayToF16,
   formatByName,
+  quantizableFormats,
+  quantize,
   quantizeFp8,
   rowBytes,
   unpackAwq,
   unpackGptq,
   type Int4GroupWeight,
 } from './weights/codecs.js';
+export { gguf } from './gguf/fields.js';
+export { writeGguf, type GgufTensor, type WriteGgufOptions } from './gguf/write.js';
+export { writeSafetensors, type SafetensorsTensor, type WriteSafetensorsOptions } from './safetensors/write.js';
+export type { TensorData } from './tensor-data.js';
+export {
+  convertToGguf,
+  type ConvertProgress,
+  type ConvertResult,
+  type ConvertToGgufOptions,
+  type TensorToConvert,
+} from './convert/convert-to-gguf.js';
+export { UnsupportedConversionError } from './convert/errors.js';
+export { ggufToHfName, hfToGgufName, isGgufArchitecture, type GgufArchitecture } from './convert/names.js';
+export { quantizationPresets, type QuantizationPreset } from './convert/presets.js';

@@ -6,6 +6,8 @@ export {
   f32ArrayToBf16,
   f32ArrayToF16,
   formatByName,
+  quantizableFormats,
+  quantize,
   quantizeFp8,
   rowBytes,
   unpackAwq,
