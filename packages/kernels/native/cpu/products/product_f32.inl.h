@@ -1,0 +1,191 @@
+// Dequantised tiles and f32 products of every format: lanes over weight rows, one FMA chain an output in ascending columns, whatever
+// the number of rows. Included after a simd.h and product_int8.inl.h.
+#pragma once
+
+#include "decode_iq.inl.h"
+#include "product_int8.inl.h"
+
+namespace {
+
+void decode_f8(const float* table, const uint8_t* p, int64_t k0, int64_t kn, const float* scales, int64_t block_cols, float* y) {
+  for (int64_t k = 0; k < kn;) {
+    const float scale = scales[(k0 + k) / block_cols];
+    const int64_t end = (k0 + k) / block_cols * block_cols + block_cols - k0, stop = end < kn ? end : kn;
+    for (; k < stop; ++k) y[k] = table[p[k0 + k]] * scale;
+  }
+}
+
+void decode_int4_group(const uint8_t* p, int64_t k0, int64_t kn, const float* scales, const float* zeros, int64_t group_size, float* y) {
+  for (int64_t k = 0; k < kn; ++k) {
+    const int64_t c = k0 + k;
+    const int code = (p[c >> 1] >> (4 * (c & 1))) & 15;
+    y[k] = (static_cast<float>(code) - zeros[c / group_size]) * scales[c / group_size];
+  }
+}
+
+// Columns [k0, k0 + kn) of one row in the file's layout; k0 at a block border.
+void decode_row(const MatrixView& w, int64_t row, int64_t k0, int64_t kn, float* y) {
+  const auto& info = dsi::products::format_info(w.format);
+  const uint8_t* start = w.data + static_cast<size_t>(row) * w.row_bytes;
+  const uint8_t* p = start + k0 / info.block_elements * info.block_bytes;
+  switch (w.format) {
+    case Format::kIQ1_S: return decode_iq1_s(p, kn, y);
+    case Format::kIQ1_M: return decode_iq1_m(p, kn, y);
+    case Format::kIQ2_XXS: return decode_iq2_xxs(p, kn, y);
+    case Format::kIQ2_XS: return decode_iq2_xs(p, kn, y);
+    case Format::kIQ2_S: return decode_iq2_s(p, kn, y);
+    case Format::kIQ3_XXS: return decode_iq3_xxs(p, kn, y);
+    case Format::kIQ3_S: return decode_iq3_s(p, kn, y);
+    case Format::kTQ1_0: return decode_tq1_0(p, kn, y);
+    case Format::kTQ2_0: return decode_tq2_0(p, kn, y);
+    case Format::kNVFP4: return decode_nvfp4(p, kn, y);
+    case Format::kF8_E4M3:
+    case Format::kF8_E5M2:
+      return decode_f8(w.format == Format::kF8_E4M3 ? decode_tables().e4m3 : decode_tables().e5m2, start, k0, kn,
+                       w.scales + row / w.block_rows * w.scale_cols, w.block_cols, y);
+    case Format::kINT4_GROUP:
+      return decode_int4_group(start, k0, kn, w.scales + row * w.scale_cols, w.zeros + row * w.scale_cols, w.block_cols, y);
+    default: return;  // the other formats are not kept as rows
+  }
+}
+
+template <Format F>
+void dequantize_vector(const MatrixView& w, int64_t group, int64_t k0, int64_t kn, float* out) {
+  using V = VectorFormat<F>;
+  const int64_t blocks = w.cols / V::kLayout.block;
+  const uint8_t* codes = w.data + static_cast<size_t>(group) * w.row_group_bytes;
+  const uint8_t* meta = codes + blocks * V::kCodeBytes;
+  for (int64_t k = 0; k < kn; k += V::kLayout.block) {
+    const int64_t b = (k0 + k) / V::kLayout.block;
+    dequantize_block<F>(codes + b * V::kCodeBytes, meta + b * V::kMetaBytes, out + k * kLanes);
+  }
+}
+
+void dequantize_rows(const MatrixView& w, int64_t group, int64_t k0, int64_t kn, float* out, TileScratch& scratch) {
+  const int64_t padded = (kn + 15) / 16 * 16;
+  for (int r = 0; r < kLanes; ++r) {
+    float* row = scratch.rows + r * kDepth;
+    const int64_t n = group * kLanes + r;
+    int64_t done = 0;
+    if (n < w.rows) {
+      decode_row(w, n, k0, kn, row);
+      done = kn;
+    }
+    for (; done < padded; ++done) row[done] = 0.0f;
+  }
+  for (int64_t k = 0; k < padded; k += 16) transpose16(scratch.rows + k, kDepth, out + k * kLanes);
+}
+
+void dequantize(const MatrixView& w, int64_t group, int64_t k0, int64_t kn, float* out, TileScratch& scratch) {
+  const uint8_t* p = w.data + static_cast<size_t>(group) * w.row_group_bytes;
+  switch (w.format) {
+    case Format::kF32:
+      memcpy(out, p + k0 * kLanes * 4, static_cast<size_t>(kn) * kLanes * 4);
+      return;
+    case Format::kF16:
+      for (int64_t k = 0; k < kn; ++k) storef(out + k * kLanes, load_halves(p + (k0 + k) * kLanes * 2));
+      return;
+    case Format::kBF16:
+      for (int64_t k = 0; k < kn; k += 2) {  // kDepth is even, so is k0
+        const Int pair = load(p + (k0 + k) * kLanes * 2);
+        storef(out + k * kLanes, as_float(shl<16>(pair)));
+        if (k + 1 < kn) storef(out + (k + 1) * kLanes, as_float(band(pair, set1(static_cast<int32_t>(0xffff0000u)))));
+      }
+      return;
+    case Format::kQ4_0: return dequantize_vector<Format::kQ4_0>(w, group, k0, kn, out);
+    case Format::kQ4_1: return dequantize_vector<Format::kQ4_1>(w, group, k0, kn, out);
+    case Format::kQ5_0: return dequantize_vector<Format::kQ5_0>(w, group, k0, kn, out);
+    case Format::kQ5_1: return dequantize_vector<Format::kQ5_1>(w, group, k0, kn, out);
+    case Format::kQ8_0: return dequantize_vector<Format::kQ8_0>(w, group, k0, kn, out);
+    case Format::kIQ4_NL: return dequantize_vector<Format::kIQ4_NL>(w, group, k0, kn, out);
+    case Format::kMXFP4: return dequantize_vector<Format::kMXFP4>(w, group, k0, kn, out);
+    case Format::kQ2_K: return dequantize_vector<Format::kQ2_K>(w, group, k0, kn, out);
+    case Format::kQ3_K: return dequantize_vector<Format::kQ3_K>(w, group, k0, kn, out);
+    case Format::kQ4_K: return dequantize_vector<Format::kQ4_K>(w, group, k0, kn, out);
+    case Format::kQ5_K: return dequantize_vector<Format::kQ5_K>(w, group, k0, kn, out);
+    case Format::kQ6_K: return dequantize_vector<Format::kQ6_K>(w, group, k0, kn, out);
+    case Format::kIQ4_XS: return dequantize_vector<Format::kIQ4_XS>(w, group, k0, kn, out);
+    default: return dequantize_rows(w, group, k0, kn, out, scratch);
+  }
+}
+
+// G tiles of [kn][16] weights (tile_stride floats apart) times M rows of x, added to sums [m][kTileGroups][16].
+template <int G, int M>
+void f32_tile(const float* tiles, int64_t tile_stride, const float* const* rows, int64_t kn, float* sums) {
+  Float acc[G][M];
+  DSI_UNROLL
+  for (int g = 0; g < G; ++g)
+    DSI_UNROLL
+    for (int m = 0; m < M; ++m) acc[g][m] = loadf(sums + (m * kTileGroups + g) * kLanes);
+  const float* x[M];
+  DSI_UNROLL
+  for (int m = 0; m < M; ++m) x[m] = rows[m];
+  for (int64_t k = 0; k < kn; ++k) {
+    Float w[G];
+    DSI_UNROLL
+    for (int g = 0; g < G; ++g) w[g] = loadf(tiles + g * tile_stride + k * kLanes);
+    DSI_UNROLL
+    for (int m = 0; m < M; ++m) {
+      const Float a = set1f(x[m][k]);
+      DSI_UNROLL
+      for (int g = 0; g < G; ++g) acc[g][m] = fma(w[g], a, acc[g][m]);
+    }
+  }
+  DSI_UNROLL
+  for (int g = 0; g < G; ++g)
+    DSI_UNROLL
+    for (int m = 0; m < M; ++m) storef(sums + (m * kTileGroups + g) * kLanes, acc[g][m]);
+}
+
+template <int G>
+void f32_rows(const float* tiles, int64_t tile_stride, const ActivationView& x, int64_t row0, int64_t rows, int64_t k0, int64_t kn,
+              float* sums) {
+  for (int64_t m = 0; m < rows;) {
+    const float* p[kF32TileRows];
+    const int64_t n = rows - m < kF32TileRows ? rows - m : kF32TileRows;
+    for (int64_t i = 0; i < n; ++i) p[i] = x.f32 + activation_row(x, row0 + m + i) * x.f32_stride + k0;
+    float* out = sums + m * kTileGroups * kLanes;
+    if (n == kF32TileRows) {
+      f32_tile<G, kF32TileRows>(tiles, tile_stride, p, kn, out);
+      m += kF32TileRows;
+    } else if (n >= 2) {
+      f32_tile<G, 2>(tiles, tile_stride, p, kn, out);
+      m += 2;
+    } else {
+      f32_tile<G, 1>(tiles, tile_stride, p, kn, out);
+      m += 1;
+    }
+  }
+}
+
+void product_f32(const MatrixView& w, const ActivationView& x, const ProductTile& t, TileScratch& scratch) {
+  constexpr int kStride = kTileGroups * kLanes;
+  for (int64_t g0 = t.group0; g0 < t.group1; g0 += kTileGroups) {
+    const int groups = static_cast<int>(t.group1 - g0 < kTileGroups ? t.group1 - g0 : kTileGroups);
+    for (int64_t i = 0; i < t.rows * kStride; ++i) scratch.sums[i] = 0.0f;
+    for (int64_t k0 = 0; k0 < w.cols; k0 += kDepth) {
+      const int64_t kn = w.cols - k0 < kDepth ? w.cols - k0 : kDepth;
+      const float* tiles = scratch.weights;
+      int64_t tile_stride = kDepth * kLanes;
+      if (w.format == Format::kF32) {
+        tiles = reinterpret_cast<const float*>(w.data + static_cast<size_t>(g0) * w.row_group_bytes) + k0 * kLanes;
+        tile_stride = static_cast<int64_t>(w.row_group_bytes / 4);
+      } else {
+        for (int g = 0; g < groups; ++g) dequantize(w, g0 + g, k0, kn, scratch.weights + g * kDepth * kLanes, scratch);
+      }
+      int g = 0;
+      for (; g + 2 <= groups; g += 2)
+        f32_rows<2>(tiles + g * tile_stride, tile_stride, x, t.row0, t.rows, k0, kn, scratch.sums + g * kLanes);
+      if (g < groups)
+        f32_rows<1>(tiles + g * tile_stride, tile_stride, x, t.row0, t.rows, k0, kn, scratch.sums + g * kLanes);
+    }
+    for (int64_t m = 0; m < t.rows; ++m)
+      for (int g = 0; g < groups; ++g) {
+        const int64_t n0 = (g0 + g) * kLanes;
+        store_outputs(loadf(scratch.sums + m * kStride + g * kLanes), t.bias != nullptr ? t.bias + n0 : nullptr,
+                      t.y + m * t.y_stride + n0, w.rows - n0);
+      }
+  }
+}
+
+}  // namespace
