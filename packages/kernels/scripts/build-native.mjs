@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Builds build/Release/dsi_kernels.node with nothing but a C++17 compiler. Incremental: an object is rebuilt only when its flags, its source
 // or a header it includes has changed.
-//   node build-native.mjs                                 the addon
+//   node build-native.mjs                                 the addon (--verbose: with the compiler's warnings)
 //   node build-native.mjs --static-runtime                the addon with libstdc++ inside (for platform packages)
 //   node build-native.mjs --sanitize=address,undefined    build/sanitize/native-tests, the C++ tests under sanitizers
 import { execFile, spawnSync } from 'node:child_process';
@@ -145,7 +145,7 @@ function compile(compiler, unit) {
         );
         return;
       }
-      if (stderr !== '') process.stderr.write(stderr);
+      if (stderr !== '' && unit.verbose) process.stderr.write(stderr);
       renameSync(temporary, unit.object);
       resolve();
     });
@@ -212,7 +212,7 @@ async function build() {
       const isa = isaFlags(source);
       if (isa === undefined) return [];
       const object = path.join(objectDir, `${path.relative(native, source).replaceAll(path.sep, '__')}.o`);
-      return [{ source, object, dependencies: object.replace(/\.o$/, '.d'), flags: [...flags, ...isa] }];
+      return [{ source, object, dependencies: object.replace(/\.o$/, '.d'), flags: [...flags, ...isa], verbose: opts.verbose }];
     });
 
   mkdirSync(objectDir, { recursive: true });
