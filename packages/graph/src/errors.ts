@@ -1,6 +1,6 @@
-/** What went wrong with a graph or program, where, and what was expected there. */
+/** What went wrong with a graph, where, and what was expected there. */
 export interface GraphErrorDetails {
-  /** Node (or op of a program) that the error is about. */
+  /** Node that the error is about. */
   readonly node?: string | undefined;
   readonly op?: string | undefined;
   /** Operand, attribute or tensor. */
@@ -9,9 +9,9 @@ export interface GraphErrorDetails {
   readonly actual?: string | undefined;
 }
 
-/** A graph that cannot be built or compiled, or a program that breaks its own rules. */
+/** A graph that cannot be built. */
 export class GraphError extends Error {
-  override readonly name: string = 'GraphError';
+  override readonly name = 'GraphError';
   readonly node: string | undefined;
   readonly op: string | undefined;
   readonly operand: string | undefined;
@@ -26,11 +26,6 @@ export class GraphError extends Error {
     this.expected = details.expected;
     this.actual = details.actual;
   }
-}
-
-/** A program that breaks its own rules, does not fit its weights or KV, or is launched with the wrong inputs. */
-export class ProgramError extends GraphError {
-  override readonly name = 'ProgramError';
 }
 
 /** The error of an operand that does not fit: names node, op, operand, expectation and finding. */

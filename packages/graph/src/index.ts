@@ -2,7 +2,7 @@ export { GraphBuilder, type MoeRouting, type SampleOutputs } from './builder.js'
 export type { GraphOptions } from './build/options.js';
 export type { AttentionAttrs, MoeRouteAttrs, RopeAttrs } from './build/attrs.js';
 export type { StepInputs } from './build/step.js';
-export { GraphError, ProgramError, type GraphErrorDetails } from './errors.js';
+export { GraphError, type GraphErrorDetails } from './errors.js';
 export type {
   Activation,
   Graph,
@@ -16,7 +16,7 @@ export type {
 } from './graph.js';
 export { compile, type Compiled, type CompileOptions, type CompileReport } from './compile.js';
 export { checkProgram } from './check-program.js';
-export { weightUses } from './weight-uses.js';
+export { weightUses } from '@dsi/kernels';
 export { defaultPasses } from './passes/index.js';
 export type { Pass, PassResult } from './passes/pass.js';
 export { foldConstants } from './passes/fold-constants.js';

@@ -61,7 +61,7 @@ describe('attention', () => {
         graph: g.build(),
         launches: [launch({ T: 1 }, { q: [1, 1] }, { positions: [0], seq_starts: [0, 1], block_tables: [0], ...step })],
       });
-    await expect(run({ block_tables: [8] })).rejects.toThrow('attention: block_tables[0] must be in 0..7, but is 8.');
+    await expect(run({ block_tables: [8] })).rejects.toThrow('attention: block_tables[0] must be in 0..7, but is 8');
     await expect(run({ positions: [4] })).rejects.toThrow('attention: positions must be below 4');
     await expect(run({ seq_starts: [0, 2] })).rejects.toThrow('attention: seq_starts must be from 0 to 1');
   });

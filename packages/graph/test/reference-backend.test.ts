@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { WeightTensor } from '@dsi/kernels';
+import { DisposedError, ProgramError, type WeightTensor, type WeightUse } from '@dsi/kernels';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compile, createReferenceBackend, ProgramError } from '../src/index.js';
+import { compile, createReferenceBackend } from '../src/index.js';
 import { launch, newGraph, weight } from './run-graph.js';
 
 const backend = createReferenceBackend();
+const uses = new Map(['a', 'b', 'v', 'w'].map((name) => [name, new Set<WeightUse>(['linear'])]));
 const options = { numerics: 'exact' } as const;
 const asBytes = (a: Float32Array) => [{ bytes: new Uint8Array(a.buffer) }];
 
@@ -17,7 +18,7 @@ function linearProgram() {
 }
 
 async function bind(w: WeightTensor) {
-  const weights = await backend.loadWeights([w], new Map(), options);
+  const weights = await backend.loadWeights([w], uses, options);
   return backend.compile(linearProgram(), weights, backend.createKv([], 1, 4));
 }
 
@@ -52,7 +53,7 @@ describe('loadWeights', () => {
       shape: [2, 2],
       data: [{ file, offset: 0, byteLength: 2 ** 50 }],
     };
-    await expect(bind(w)).rejects.toThrow(/short\.bin.*the file has 8/);
+    await expect(bind(w)).rejects.toThrow(/short\.bin do not exist, it has 8/);
   });
 
   it('undoes activation order of int4 weights', async () => {
@@ -76,13 +77,13 @@ describe('loadWeights', () => {
   it('reports progress and stops on its signal', async () => {
     const seen: string[] = [];
     const two = [weight('a', [1], [1]), weight('b', [1], [1])];
-    await backend.loadWeights(two, new Map(), {
+    await backend.loadWeights(two, uses, {
       ...options,
       onProgress: (p) => seen.push(`${p.name} ${p.loadedBytes}/${p.totalBytes}`),
     });
     expect(seen).toEqual(['a 4/8', 'b 8/8']);
-    await expect(backend.loadWeights(two, new Map(), { ...options, signal: AbortSignal.abort() })).rejects.toThrow();
-    await expect(backend.loadWeights([two[0]!, two[0]!], new Map(), options)).rejects.toThrow('given twice');
+    await expect(backend.loadWeights(two, uses, { ...options, signal: AbortSignal.abort() })).rejects.toThrow();
+    await expect(backend.loadWeights([two[0]!, two[0]!], uses, options)).rejects.toThrow('given twice');
   });
 });
 
@@ -94,7 +95,7 @@ describe('executable', () => {
     await expect(e.launch(launch({ T: 2 }, { x: [1, 1] }))).rejects.toThrow('"x" must be a Float32Array of 4 elements');
     await expect(e.launch(launch({ T: 1 }, {}, { x: [1, 1] }))).rejects.toThrow('is Int32Array of 2');
     await expect(e.launch(launch({ T: 1 }, {}))).rejects.toThrow('missing');
-    await expect(e.launch(launch({ T: 33 }, { x: [] }))).rejects.toThrow('T must be in 0..32, but is 33');
+    await expect(e.launch(launch({ T: 33 }, { x: [] }))).rejects.toThrow('dims.T must be in 0..32, but is 33');
     await expect(e.launch({ ...launch({ T: 0 }, { x: [] }), blockCopies: Int32Array.of(0, 1) })).rejects.toThrow(
       'blockCopies[1] must be in 0..0, but is 1',
     );
@@ -106,7 +107,7 @@ describe('executable', () => {
     await expect(e.launch(launch({ T: 1 }, { x: [1, 1] }))).rejects.toThrow('still running');
     expect([...(await first).y!]).toEqual([3, 7]);
     e.dispose();
-    await expect(e.launch(launch({ T: 1 }, { x: [1, 1] }))).rejects.toThrow('disposed');
+    await expect(e.launch(launch({ T: 1 }, { x: [1, 1] }))).rejects.toThrow(DisposedError);
   });
 
   it('gives fresh output arrays', async () => {
@@ -117,22 +118,24 @@ describe('executable', () => {
   });
 
   it('refuses weights and KV that do not fit the program', async () => {
-    await expect(bind(weight('w', [1, 2], [1, 2]))).rejects.toThrow('Weight "w" must be [2, 2], but is [1, 2]');
-    await expect(bind(weight('v', [2, 2], [1, 2, 3, 4]))).rejects.toThrow('Weight "w" is not loaded');
-    const weights = await backend.loadWeights([w], new Map(), options);
+    await expect(bind(weight('w', [1, 2], [1, 2]))).rejects.toThrow('w: it is [1, 2], not [2, 2]');
+    await expect(bind(weight('v', [2, 2], [1, 2, 3, 4]))).rejects.toThrow('w: it was not loaded');
+    const weights = await backend.loadWeights([w], uses, options);
     weights.dispose();
-    expect(() => backend.compile(linearProgram(), weights, backend.createKv([], 1, 4))).toThrow('disposed');
+    expect(() => backend.compile(linearProgram(), weights, backend.createKv([], 1, 4))).toThrow(DisposedError);
     const g = newGraph();
     const c = g.kv('c', 2);
     g.output('o', g.attention(g.input('q', 'f32', ['T', 1, 2]), c, c, { scale: 1, kvHeads: 1 }));
     const { program } = compile(g.build());
-    const none = await backend.loadWeights([], new Map(), options);
+    const none = await backend.loadWeights([], uses, options);
     const spec = { name: 'c', width: 2, dtype: 'f32' } as const;
     const refusal = (specs: Parameters<typeof backend.createKv>[0], blockSize: number) => () =>
       backend.compile(program, none, backend.createKv(specs, 2, blockSize));
-    expect(refusal([], 4)).toThrow('not in the storage');
-    expect(refusal([{ ...spec, dtype: 'bf16' }], 4)).toThrow('must be 2 x f32, but is 2 x bf16');
-    expect(refusal([spec], 8)).toThrow('blockSize is 4');
-    expect(() => backend.createKv([spec, spec], 2, 4)).toThrow(ProgramError);
+    expect(refusal([], 4)).toThrow('no such tensor');
+    expect(refusal([{ ...spec, dtype: 'bf16' }], 4)).toThrow('it is 2 x bf16, not 2 x f32');
+    expect(refusal([spec], 8)).toThrow(ProgramError);
+    expect(() => backend.createKv([spec, spec], 2, 4)).toThrow(RangeError);
+    const fast = await backend.loadWeights([], uses, { numerics: 'fast' });
+    expect(() => backend.compile(program, fast, backend.createKv([spec], 2, 4))).toThrow('loaded as fast');
   });
 });

@@ -1,4 +1,4 @@
-import { SampleF32, SampleI32, sampleColumns, type HostArray } from '@dsi/kernels';
+import { SampleF32, SampleI32, SampleStatus, sampleColumns, type HostArray } from '@dsi/kernels';
 import { describe, expect, it } from 'vitest';
 import { drawToken } from '../src/index.js';
 import { close, launch, newGraph, runGraph } from './run-graph.js';
@@ -86,8 +86,11 @@ describe('sample', () => {
   it('says when a row cannot be sampled', async () => {
     for (const bad of [NaN, Infinity, -Infinity]) {
       const out = await sample([0, bad, 1], [{}]);
-      expect([out.status![0], out.tokens![0]]).toEqual([1, -1]);
+      expect([out.status![0], out.tokens![0]]).toEqual([SampleStatus.nonFinite, -1]);
     }
+    const none = { bias_ids: Int32Array.of(1, 0), bias_values: Float32Array.of(-Infinity, -Infinity) };
+    const out = await sample([0, 1], [{}], { bias_starts: Int32Array.of(0, 2), ...none });
+    expect([out.status![0], out.tokens![0], out.topIds![0]]).toEqual([SampleStatus.noCandidate, -1, -1]);
   });
 
   it('refuses ragged lists that do not fit, and more logprobs than declared', async () => {

@@ -7,7 +7,7 @@ import type { Pass } from './pass.js';
 type Bound = { name: string; shape: number[]; data: Float32Array | Int32Array };
 
 /** Runs a node whose operands are all constants on the reference ops. */
-function evaluate(node: GraphNode, tensors: readonly GraphTensor[]): GraphConst[] {
+function evaluate(graph: Graph, node: GraphNode, tensors: readonly GraphTensor[]): GraphConst[] {
   const inputs = node.inputs.map((id): Bound | undefined => {
     const t = tensors[id];
     return t?.kind === 'const' ? { name: t.name, shape: t.shape as number[], data: t.data } : undefined;
@@ -17,7 +17,7 @@ function evaluate(node: GraphNode, tensors: readonly GraphTensor[]): GraphConst[
     const data = new (t.dtype === 'f32' ? Float32Array : Int32Array)(staticSize(t.shape)!);
     return { kind: 'const', id, name: t.name, shape: t.shape, dtype: t.dtype, data };
   });
-  referenceOps[node.op](new Call(node.op, inputs, results as unknown as Bound[], node.attrs));
+  referenceOps[node.op](new Call(graph.name, node.op, inputs, results as unknown as Bound[], node.attrs));
   return results;
 }
 
@@ -42,7 +42,7 @@ export const foldConstants: Pass = {
     const results = new Set(Object.values(graph.outputs).map((id) => rootOf(graph.tensors, id)));
     const nodes = graph.nodes.filter((node) => {
       if (!foldable(node, graph, tensors, results)) return true;
-      for (const c of evaluate(node, tensors)) {
+      for (const c of evaluate(graph, node, tensors)) {
         for (const t of graph.tensors)
           if (t.kind === 'value' && rootOf(graph.tensors, t.id) === c.id)
             tensors[t.id] = { ...c, id: t.id, name: t.name, shape: t.shape };

@@ -1,6 +1,5 @@
 import type { Backend, KvStorage, WeightSet } from '@dsi/kernels';
 import { checkProgram } from '../check-program.js';
-import { ProgramError } from '../errors.js';
 import { ReferenceExecutable } from './executable.js';
 import { ReferenceKv } from './kv.js';
 import { ReferenceWeights } from './weights.js';
@@ -20,11 +19,11 @@ export function createReferenceBackend(options: ReferenceBackendOptions = {}): B
   return {
     name: 'reference',
     description: 'reference (TypeScript, float64 products, 1 thread)',
-    loadWeights: (weights, _uses, loadOptions) => ReferenceWeights.load(weights, loadOptions),
+    loadWeights: (weights, uses, loadOptions) => ReferenceWeights.load(weights, uses, loadOptions),
     createKv: (specs, numBlocks, blockSize) => new ReferenceKv(specs, numBlocks, blockSize),
     compile(program, weights: WeightSet, kv: KvStorage) {
       if (!(weights instanceof ReferenceWeights) || !(kv instanceof ReferenceKv))
-        throw new ProgramError('The reference backend takes only weights and KV storage that it made itself.');
+        throw new TypeError('compile: the weights or the KV storage come from another backend');
       checkProgram(program);
       return new ReferenceExecutable(program, weights, kv, { poisonArena });
     },

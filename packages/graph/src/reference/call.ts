@@ -1,5 +1,4 @@
-import type { AttrValue, OpName } from '@dsi/kernels';
-import { ProgramError } from '../errors.js';
+import { LaunchError, type AttrValue, type OpName } from '@dsi/kernels';
 
 /** A tensor of a launch: its elements, row-major and compact, under sizes that are all known. */
 export interface BoundTensor {
@@ -13,6 +12,8 @@ export interface BoundTensor {
 /** One op call with everything bound. Outputs do not overlap inputs. */
 export class Call {
   constructor(
+    /** For messages. */
+    readonly program: string,
     readonly name: OpName,
     readonly inputs: readonly (BoundTensor | undefined)[],
     readonly outputs: readonly BoundTensor[],
@@ -43,7 +44,7 @@ export class Call {
     return this.attrs[attr] as number;
   }
 
-  /** `ids[i]` when it is in 0..limit-1. @throws ProgramError naming op, operand, index, value and limit */
+  /** `ids[i]` when it is in 0..limit-1. @throws LaunchError naming op, operand, index, value and limit */
   index(operand: string, ids: Int32Array, i: number, limit: number): number {
     const id = ids[i]!;
     if (id < 0 || id >= limit) this.fail(`${operand}[${i}]`, `in 0..${limit - 1}`, String(id));
@@ -51,12 +52,7 @@ export class Call {
   }
 
   fail(operand: string, expected: string, actual: string): never {
-    throw new ProgramError(`${this.name}: ${operand} must be ${expected}, but is ${actual}.`, {
-      op: this.name,
-      operand,
-      expected,
-      actual,
-    });
+    throw new LaunchError(this.program, `${this.name}: ${operand} must be ${expected}, but is ${actual}`);
   }
 }
 

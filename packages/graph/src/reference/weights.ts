@@ -1,6 +1,14 @@
-import type { LoadOptions, WeightBytes, WeightSet, WeightTensor } from '@dsi/kernels';
+import {
+  DisposedError,
+  WeightLoadError,
+  type LoadOptions,
+  type Numerics,
+  type WeightBytes,
+  type WeightSet,
+  type WeightTensor,
+  type WeightUse,
+} from '@dsi/kernels';
 import { dequantize, dequantizeFp8, dequantizeInt4Group } from '@dsi/quantization';
-import { ProgramError } from '../errors.js';
 import { readParts } from './weight-bytes.js';
 
 /** A weight as f32, in its logical shape. */
@@ -9,10 +17,10 @@ export interface ReferenceWeight {
   readonly data: Float32Array;
 }
 
-function f32Array(parts: readonly WeightBytes[], what: string): Float32Array {
-  const bytes = readParts(parts);
+function f32Array(weight: string, parts: readonly WeightBytes[], what: string): Float32Array {
+  const bytes = readParts(weight, parts);
   if (bytes.length % 4 !== 0)
-    throw new ProgramError(`${what} has ${bytes.length} bytes, not a whole number of float32.`, { operand: what });
+    throw new WeightLoadError(weight, `its ${what} have ${bytes.length} bytes, not a whole number of float32`);
   return new Float32Array(bytes.buffer, 0, bytes.length / 4);
 }
 
@@ -21,14 +29,13 @@ export function decodeWeight(w: WeightTensor): ReferenceWeight {
   const cols = w.shape.at(-1)!;
   const elements = w.shape.reduce((a, b) => a * b, 1);
   const rows = elements / cols;
-  const bytes = readParts(w.data);
+  const bytes = readParts(w.name, w.data);
   const { format } = w;
   if (format === 'INT4_GROUP') {
-    if (w.int4 === undefined)
-      throw new ProgramError(`Weight "${w.name}" is INT4_GROUP but has no scales (int4).`, { operand: w.name });
+    if (w.int4 === undefined) throw new WeightLoadError(w.name, 'it is INT4_GROUP but has no scales (int4)');
     const { groupSize, perm } = w.int4;
-    const scales = f32Array(w.int4.scales, `${w.name}: scales`);
-    const zeros = f32Array(w.int4.zeros, `${w.name}: zeros`);
+    const scales = f32Array(w.name, w.int4.scales, 'scales');
+    const zeros = f32Array(w.name, w.int4.zeros, 'zeros');
     const matrix = { rows, cols, groupSize, codes: bytes, scales, zeros };
     return { shape: w.shape, data: dequantizeInt4Group(perm === undefined ? matrix : { ...matrix, perm }) };
   }
@@ -47,12 +54,12 @@ function decodeFp8(w: WeightTensor, format: 'F8_E4M3' | 'F8_E5M2', bytes: Uint8A
   const scales =
     w.blockScales === undefined
       ? new Float32Array(matrices).fill(1)
-      : f32Array(w.blockScales.data, `${w.name}: block scales`);
+      : f32Array(w.name, w.blockScales.data, 'block scales');
   const tiles = Math.ceil(rows / blockRows) * Math.ceil(cols / blockCols);
   if (bytes.length !== elements || scales.length !== matrices * tiles)
-    throw new ProgramError(
-      `Weight "${w.name}" (${format} [${w.shape.join(', ')}]) has ${bytes.length} bytes and ${scales.length} scales, expected ${elements} and ${matrices * tiles}.`,
-      { operand: w.name },
+    throw new WeightLoadError(
+      w.name,
+      `${format} [${w.shape.join(', ')}] has ${bytes.length} bytes and ${scales.length} scales, expected ${elements} and ${matrices * tiles}`,
     );
   const out = new Float32Array(elements);
   for (let m = 0; m < matrices; m++) {
@@ -75,14 +82,25 @@ export class ReferenceWeights implements WeightSet {
   readonly #weights = new Map<string, ReferenceWeight>();
   #disposed = false;
 
-  /** Decodes one weight after the other, letting other work run between them. @throws ProgramError; the signal's reason */
-  static async load(weights: readonly WeightTensor[], options: LoadOptions): Promise<ReferenceWeights> {
-    const set = new ReferenceWeights();
-    const totalBytes = weights.reduce((n, w) => n + storedBytes(w), 0);
+  private constructor(readonly numerics: Numerics) {}
+
+  /**
+   * Decodes one weight after the other, letting other work run between them. Those without a use are left out.
+   *
+   * @throws WeightLoadError naming the weight; the error of @dsi/quantization for bytes that do not fit the format; the signal's reason
+   */
+  static async load(
+    weights: readonly WeightTensor[],
+    uses: ReadonlyMap<string, ReadonlySet<WeightUse>>,
+    options: LoadOptions,
+  ): Promise<ReferenceWeights> {
+    const set = new ReferenceWeights(options.numerics);
+    const used = weights.filter((w) => (uses.get(w.name)?.size ?? 0) > 0);
+    const totalBytes = used.reduce((n, w) => n + storedBytes(w), 0);
     let loadedBytes = 0;
-    for (const w of weights) {
+    for (const w of used) {
       options.signal?.throwIfAborted();
-      if (set.#weights.has(w.name)) throw new ProgramError(`Weight "${w.name}" is given twice.`, { operand: w.name });
+      if (set.#weights.has(w.name)) throw new WeightLoadError(w.name, 'it is given twice');
       set.#weights.set(w.name, decodeWeight(w));
       loadedBytes += storedBytes(w);
       options.onProgress?.({ loadedBytes, totalBytes, name: w.name });
@@ -101,12 +119,10 @@ export class ReferenceWeights implements WeightSet {
     return n;
   }
 
-  /** @throws ProgramError when it is missing or the set is disposed */
-  get(name: string): ReferenceWeight {
-    if (this.#disposed) throw new ProgramError('These weights are disposed.', { operand: name });
-    const w = this.#weights.get(name);
-    if (w === undefined) throw new ProgramError(`Weight "${name}" is not loaded.`, { operand: name });
-    return w;
+  /** Undefined when it was not loaded. @throws DisposedError */
+  get(name: string): ReferenceWeight | undefined {
+    if (this.#disposed) throw new DisposedError('the WeightSet');
+    return this.#weights.get(name);
   }
 
   dispose(): void {

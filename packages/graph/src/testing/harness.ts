@@ -1,7 +1,14 @@
-import type { Backend, HostArray, LaunchArgs, Numerics, Program, WeightTensor } from '@dsi/kernels';
+import {
+  weightUses,
+  type Backend,
+  type HostArray,
+  type LaunchArgs,
+  type Numerics,
+  type Program,
+  type WeightTensor,
+} from '@dsi/kernels';
 import { GraphBuilder } from '../builder.js';
 import { compile, type CompileOptions } from '../compile.js';
-import { weightUses } from '../weight-uses.js';
 import { tolerances, type Tolerances } from './tolerances.js';
 
 export type Outputs = Readonly<Record<string, HostArray>>;

@@ -14,7 +14,7 @@ interface RowParams {
 }
 
 /** Everything before temperature: biases and penalties. */
-function penalise(logits: Float64Array, p: RowParams): void {
+function penalise(logits: Float32Array, p: RowParams): void {
   transforms.bias(logits, p.biasIds, p.biasValues);
   transforms.repetitionPenalty(logits, p.penaltyIds, p.f[SampleF32.repetitionPenalty]!);
   transforms.frequencyPresence(
@@ -27,7 +27,7 @@ function penalise(logits: Float64Array, p: RowParams): void {
 }
 
 /** Temperature and every filter, in the chain's order. */
-function filter(logits: Float64Array, p: RowParams, at: DrawPosition): void {
+function filter(logits: Float32Array, p: RowParams, at: DrawPosition): void {
   transforms.temperature(logits, p.f[SampleF32.temperature]!);
   transforms.topNSigma(logits, p.f[SampleF32.topNSigma]!);
   transforms.topK(logits, p.i[SampleI32.topK]!);
@@ -37,15 +37,15 @@ function filter(logits: Float64Array, p: RowParams, at: DrawPosition): void {
   if (xtcDraw(at) < p.f[SampleF32.xtcProbability]!) transforms.xtc(logits, p.f[SampleF32.xtcThreshold]!);
 }
 
-function logSoftmax(logits: Float64Array): Float64Array {
-  const max = logits.reduce((a, b) => Math.max(a, b), -Infinity);
+function logSoftmax(logits: Float32Array): Float64Array {
+  const max = logits[transforms.argmax(logits)]!;
   const logSum = max + Math.log(logits.reduce((s, v) => s + Math.exp(v - max), 0));
-  return logits.map((v) => v - logSum);
+  return Float64Array.from(logits, (v) => v - logSum);
 }
 
 /** Gumbel-max over the kept ids: argmax of logit + noise. */
-export function drawToken(logits: Float64Array, at: DrawPosition): number {
-  return transforms.argmax(logits.map((v, id) => (v === -Infinity ? v : v + gumbel(at, id))));
+export function drawToken(logits: transforms.Logits, at: DrawPosition): number {
+  return transforms.argmax(Float64Array.from(logits, (v, id) => (v === -Infinity ? v : v + gumbel(at, id))));
 }
 
 interface RowResult {
@@ -56,11 +56,11 @@ interface RowResult {
   readonly topLogprobs: readonly number[];
 }
 
-const failed: RowResult = { token: -1, status: SampleStatus.nonFinite, logprob: 0, topIds: [], topLogprobs: [] };
+const failed = { token: -1, logprob: 0, topIds: [], topLogprobs: [] };
 
-function sampleRow(raw: Float64Array, p: RowParams): RowResult {
+function sampleRow(raw: Float32Array, p: RowParams): RowResult {
   // Bans come as biases: a raw logit that is not finite is a numerical accident.
-  if (raw.some((v) => !Number.isFinite(v))) return failed;
+  if (raw.some((v) => !Number.isFinite(v))) return { ...failed, status: SampleStatus.nonFinite };
   const logits = raw.slice();
   penalise(logits, p);
   const at: DrawPosition = {
@@ -70,9 +70,9 @@ function sampleRow(raw: Float64Array, p: RowParams): RowResult {
     index: p.i[SampleI32.index]!,
   };
   const greedy = p.f[SampleF32.temperature] === 0;
-  if (!greedy && transforms.argmax(logits) >= 0) filter(logits, p, at);
+  if (transforms.argmax(logits) < 0) return { ...failed, status: SampleStatus.noCandidate };
+  if (!greedy) filter(logits, p, at);
   const token = greedy ? transforms.argmax(logits) : drawToken(logits, at);
-  if (token < 0) return failed;
   const wanted = p.i[SampleI32.logprobs]!;
   if (wanted < 0) return { token, status: SampleStatus.ok, logprob: 0, topIds: [], topLogprobs: [] };
   const logprobs = logSoftmax(p.i[SampleI32.processedLogprobs] === 1 ? logits : raw);
@@ -114,9 +114,9 @@ function rowParams(c: Call, r: number, V: number): RowParams {
 }
 
 /**
- * The `sample` op, in float64 from the f32 logits on. A row whose raw logits are not all finite, or of which nothing is left after the
- * bans, gets status nonFinite and token -1. Columns of `top_ids` beyond what the row wants hold -1 (their logprobs 0).
- * Tokens that the chain dropped have the processed logprob -Infinity.
+ * The `sample` op as sampling.ts of @dsi/kernels defines it: every step of the chain rounds to f32 once, probabilities are float64.
+ * A row whose raw logits are not all finite, or of which the biases ban everything, gets its status and token -1. Columns of `top_ids`
+ * beyond what the row wants hold -1 (their logprobs 0). Tokens that the chain dropped have the processed logprob -Infinity.
  */
 export function sample(c: Call): void {
   const [R, V] = c.in(0).shape as [number, number];
@@ -129,8 +129,7 @@ export function sample(c: Call): void {
   c.outI32(3).fill(-1);
   c.outF32(4).fill(0);
   for (let r = 0; r < R; r++) {
-    const raw = Float64Array.from(c.f32(0).subarray(r * V, (r + 1) * V));
-    const row = sampleRow(raw, rowParams(c, r, V));
+    const row = sampleRow(c.f32(0).subarray(r * V, (r + 1) * V), rowParams(c, r, V));
     c.outI32(0)[r] = row.token;
     c.outI32(1)[r] = row.status;
     c.outF32(2)[r] = row.logprob;

@@ -1,5 +1,5 @@
-import { SampleF32, SampleI32, SampleStatus, sampleColumns, type HostArray } from '@dsi/kernels';
-import { ConformanceError, expectBits, expectClose } from '../compare.js';
+import { SampleF32, SampleI32, sampleColumns, type HostArray } from '@dsi/kernels';
+import { expectBits, expectClose } from '../compare.js';
 import { both, program, rowsLaunch, type ConformanceCase } from '../harness.js';
 import { Random } from '../random.js';
 
@@ -159,10 +159,8 @@ const ties: ConformanceCase = {
     logits[5 * V + 1] = -Infinity;
     const launches = [rowsLaunch(0, { logits, ...pack(rows) }, rows.length)];
     const { actual, expected } = await both(s, { program: sampleProgram(s.numerics, V), weights: [], launches });
-    expectBits('status', actual[0]!.status!.subarray(0, 6), expected[0]!.status!.subarray(0, 6));
-    if (actual[0]!.status![6] === SampleStatus.ok)
-      throw new ConformanceError('status: a row of which every token is banned must not be ok.');
-    expectBits('tokens', actual[0]!.tokens!.subarray(0, 2), expected[0]!.tokens!.subarray(0, 2));
+    expectBits('status', actual[0]!.status!, expected[0]!.status!);
+    expectBits('tokens', actual[0]!.tokens!, expected[0]!.tokens!);
     expectBits('top_ids of row 0', actual[0]!.top_ids!.subarray(0, 3), expected[0]!.top_ids!.subarray(0, 3));
     expectBits('top_ids of row 1', actual[0]!.top_ids!.subarray(L, L + 2), expected[0]!.top_ids!.subarray(L, L + 2));
   },
