@@ -37,12 +37,12 @@ function fileHash(file) {
 }
 
 /** `npm ci`, unless the installed tree already belongs to this lock file. */
-export function installDependencies() {
+export function installDependencies(options = {}) {
   const stamp = path.join(root, 'node_modules', '.dsi-install');
   const want = `${fileHash(path.join(root, 'package-lock.json'))} ${process.versions.modules} ${process.arch}`;
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === want) return;
-  console.log('Installing packages (npm ci) ...');
-  const result = run('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error']);
+  console.error('Installing packages (npm ci) ...');
+  const result = run('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], options);
   if (result.status !== 0) {
     fail(
       'npm ci failed: see its message above (a registry that cannot be reached, most often), then run the command again.',
@@ -53,19 +53,19 @@ export function installDependencies() {
 }
 
 /** JavaScript of all packages, through turbo's cache. `types: false` leaves out the type declarations. */
-export function buildPackages({ types }) {
+export function buildPackages({ types }, options = {}) {
   const env = types ? {} : { DSI_SKIP_DTS: '1' };
   const result = run(
     process.execPath,
     [path.join(root, 'node_modules/turbo/bin/turbo'), 'run', 'build', '--output-logs=errors-only', '--log-prefix=none'],
-    { env },
+    { ...options, env },
   );
   if (result.status !== 0) fail('The build failed: see the message above.');
 }
 
 /** The native kernels. Returns false, with the reason printed, when they cannot be built here. */
-export function buildNative() {
-  const result = run(process.execPath, [path.join(root, 'packages/kernels/scripts/build-native.mjs')]);
+export function buildNative(options = {}) {
+  const result = run(process.execPath, [path.join(root, 'packages/kernels/scripts/build-native.mjs')], options);
   return result.status === 0;
 }
 

@@ -33,7 +33,12 @@ function* tensorsOf(shape, quant) {
     const s = seed++;
     return { name, type: 'F32', shape: [n], data: async () => randomMatrix('F32', 1, n, s) };
   };
-  yield matrix('token_embd.weight', vocab, hidden, tied ? typeOf(quant, 'output', 0, layers, hidden) : typeOf(quant, 'embd', 0, layers, hidden));
+  yield matrix(
+    'token_embd.weight',
+    vocab,
+    hidden,
+    tied ? typeOf(quant, 'output', 0, layers, hidden) : typeOf(quant, 'embd', 0, layers, hidden),
+  );
   yield vector('output_norm.weight', hidden);
   if (!tied) yield matrix('output.weight', vocab, hidden, typeOf(quant, 'output', 0, layers, hidden));
   for (let l = 0; l < layers; l++) {
@@ -87,7 +92,10 @@ function metadataOf(name, shape, quant) {
     ['tokenizer.ggml.model', string('gpt2')],
     ['tokenizer.ggml.pre', string('qwen2')],
     ['tokenizer.ggml.tokens', { type: 'array', elementType: 'string', value: tokens }],
-    ['tokenizer.ggml.token_type', { type: 'array', elementType: 'int32', value: Int32Array.from(tokens, (_, i) => (i < 257 ? 1 : 5)) }],
+    [
+      'tokenizer.ggml.token_type',
+      { type: 'array', elementType: 'int32', value: Int32Array.from(tokens, (_, i) => (i < 257 ? 1 : 5)) },
+    ],
     ['tokenizer.ggml.merges', { type: 'array', elementType: 'string', value: ['Ġ t'] }],
     ['tokenizer.ggml.eos_token_id', u32(shape.vocab - 1)],
     ['tokenizer.ggml.add_bos_token', { type: 'bool', value: false }],

@@ -6,7 +6,14 @@ const layout = {
   Q8_0: { size: 32, bytes: 34, scales: [[0, 1 / 127]] },
   Q4_0: { size: 32, bytes: 18, scales: [[0, 1 / 8]] },
   Q5_0: { size: 32, bytes: 22, scales: [[0, 1 / 16]] },
-  Q4_K: { size: 256, bytes: 144, scales: [[0, 1 / (63 * 8)], [2, 1 / 63]] },
+  Q4_K: {
+    size: 256,
+    bytes: 144,
+    scales: [
+      [0, 1 / (63 * 8)],
+      [2, 1 / 63],
+    ],
+  },
   Q6_K: { size: 256, bytes: 210, scales: [[208, 1 / (128 * 32)]] },
 };
 
@@ -33,7 +40,8 @@ function xorshift(seed) {
 export function randomMatrix(type, rows, cols, seed, amplitude = 1 / Math.sqrt(cols)) {
   const { size, bytes, scales } = layout[type];
   const next = xorshift(seed);
-  if (type === 'F32') return new Uint8Array(Float32Array.from({ length: rows * cols }, () => 1 + (next() / 2 ** 32 - 0.5) * 0.2).buffer);
+  if (type === 'F32')
+    return new Uint8Array(Float32Array.from({ length: rows * cols }, () => 1 + (next() / 2 ** 32 - 0.5) * 0.2).buffer);
   const data = new Uint8Array(((rows * cols) / size) * bytes);
   const words = new Uint32Array(data.buffer, 0, data.length >>> 2);
   for (let i = 0; i < words.length; i++) words[i] = next();
