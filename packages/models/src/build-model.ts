@@ -3,9 +3,6 @@ import { checkedBuildOptions, type BuildOptions, type CheckedBuildOptions } from
 import { finishModel, type BuiltModel } from './built-model.js';
 import { ModelBuilder } from './layers/model-builder.js';
 import type { ModelDefinition } from './model-definition.js';
-import { GgufWeights } from './weights/gguf-weights.js';
-import { HuggingFaceWeights } from './weights/hugging-face-weights.js';
-import type { WeightSource } from './weights/weight-source.js';
 
 /**
  * Builds the program of one step of a model: embedding, layers, final norm, and logits or sampled tokens of the rows asked for.
@@ -22,7 +19,7 @@ export function buildModel(definition: ModelDefinition, options: BuildOptions): 
   const m = new ModelBuilder(
     graphBuilder(architecture.name, checked),
     config,
-    weightSource(definition),
+    definition.openWeights(),
     checked.numerics,
     checked.maxSequenceLength,
   );
@@ -68,10 +65,4 @@ export function emitOutputs(
 export function graphBuilder(name: string, options: CheckedBuildOptions): GraphBuilder {
   const { numerics, maxDims, blockSize, kvDtype } = options;
   return new GraphBuilder(name, { numerics, maxDims, blockSize, kvDtype });
-}
-
-export function weightSource({ checkpoint, config }: ModelDefinition): WeightSource {
-  return checkpoint.kind === 'gguf'
-    ? new GgufWeights(checkpoint)
-    : new HuggingFaceWeights(checkpoint, config.quantization);
 }

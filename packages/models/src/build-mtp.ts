@@ -1,6 +1,6 @@
 import type { BuildOptions } from './build-options.js';
 import { checkedBuildOptions } from './build-options.js';
-import { emitOutputs, graphBuilder, weightSource } from './build-model.js';
+import { emitOutputs, graphBuilder } from './build-model.js';
 import { finishModel, type BuiltModel } from './built-model.js';
 import { UnsupportedModelError } from './errors.js';
 import { ModelBuilder } from './layers/model-builder.js';
@@ -37,8 +37,8 @@ export function buildMtp(definition: ModelDefinition, options: MtpOptions): Buil
     );
   }
   const checked = checkedBuildOptions(config, options);
-  const main = weightSource(definition);
-  const source = options.sidecar === undefined ? main : new LayeredWeights(weightSource(options.sidecar), main);
+  const main = definition.openWeights();
+  const source = options.sidecar === undefined ? main : new LayeredWeights(options.sidecar.openWeights(), main);
   const m = new ModelBuilder(
     graphBuilder(`${architecture.name}.mtp`, checked),
     config,

@@ -3,6 +3,8 @@ export { buildModel } from './build-model.js';
 export { buildMtp, type MtpOptions } from './build-mtp.js';
 export type { BuildOptions } from './build-options.js';
 export type { BuildReport, BuiltModel, KvGroup } from './built-model.js';
+export { dummyModel, type DummyOptions } from './dummy-model.js';
+export { dummyFormats } from './weights/dummy-weights.js';
 export { architectureNames } from './registry.js';
 export type { BiasPresence, MlaConfig, ModelConfig, MoeConfig, RouterConfig } from './config/model-config.js';
 export type { RopeConfig, RopeScaling } from './config/rope-config.js';

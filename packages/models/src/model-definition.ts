@@ -6,14 +6,18 @@ import { tokenIds } from './config/hugging-face.js';
 import type { ModelConfig } from './config/model-config.js';
 import { ModelConfigError } from './errors.js';
 import { architectureOfGguf, architectureOfHuggingFace } from './registry.js';
-import { checkpointOfFiles, type Checkpoint } from './weights/checkpoint.js';
+import { checkpointOfFiles } from './weights/checkpoint.js';
 import { checkpointTensors } from './weights/gguf-tensors.js';
+import { GgufWeights } from './weights/gguf-weights.js';
+import { HuggingFaceWeights } from './weights/hugging-face-weights.js';
+import type { WeightSource } from './weights/weight-source.js';
 
-/** A model before it is built: what it is, what one layer of it computes, and where its weights are. Plain data apart from the architecture. */
+/** A model before it is built: what it is, what one layer of it computes, and where its weights are. */
 export interface ModelDefinition {
   readonly architecture: Architecture;
   readonly config: ModelConfig;
-  readonly checkpoint: Checkpoint;
+  /** A fresh look at its weights, whose record of unused tensors starts empty. */
+  openWeights(): WeightSource;
 }
 
 /**
@@ -24,28 +28,33 @@ export interface ModelDefinition {
  * @throws ModelConfigError for a field that is absent, of the wrong type or out of range
  */
 export function loadModelDefinition(files: ModelFiles): ModelDefinition {
-  const checkpoint = checkpointOfFiles(files);
-  return files.kind === 'gguf' ? ggufDefinition(files, checkpoint) : huggingFaceDefinition(files, checkpoint);
+  return files.kind === 'gguf' ? ggufDefinition(files) : huggingFaceDefinition(files);
 }
 
-function huggingFaceDefinition(files: ModelFiles, checkpoint: Checkpoint): ModelDefinition {
+function huggingFaceDefinition(files: ModelFiles): ModelDefinition {
   if (files.config === undefined) {
     throw new ModelConfigError('config.json', undefined, `a file of this name beside the weights (${files.path})`);
   }
   const fields = Fields.ofObject('config.json', files.config);
   const architecture = architectureOfHuggingFace(fields);
-  const config = architecture.configure(fields);
-  const generation = files.generationConfig;
-  if (generation === undefined) return { architecture, config, checkpoint };
-  const more = tokenIds(Fields.ofObject('generation_config.json', generation), 'eos_token_id', config.vocabSize);
-  const eosTokenIds = [...new Set([...config.eosTokenIds, ...more])];
-  return { architecture, config: { ...config, eosTokenIds }, checkpoint };
+  const config = withGenerationEnds(architecture.configure(fields), files.generationConfig);
+  const checkpoint = checkpointOfFiles(files);
+  return { architecture, config, openWeights: () => new HuggingFaceWeights(checkpoint, config.quantization) };
 }
 
-function ggufDefinition(files: ModelFiles, checkpoint: Checkpoint): ModelDefinition {
+/** generation_config.json may name more ids that end a sequence (Llama 3's <|eot_id|>). */
+function withGenerationEnds(config: ModelConfig, generation: Record<string, unknown> | undefined): ModelConfig {
+  if (generation === undefined) return config;
+  const more = tokenIds(Fields.ofObject('generation_config.json', generation), 'eos_token_id', config.vocabSize);
+  return { ...config, eosTokenIds: [...new Set([...config.eosTokenIds, ...more])] };
+}
+
+function ggufDefinition(files: ModelFiles): ModelDefinition {
   const name = files.metadata.get('general.architecture');
   if (typeof name !== 'string') throw new ModelConfigError('GGUF: general.architecture', name, 'a string');
   const fields = ggufFields(files.metadata, name);
   const architecture = architectureOfGguf(name, fields);
-  return { architecture, config: architecture.configureGguf(fields, checkpointTensors(checkpoint)), checkpoint };
+  const checkpoint = checkpointOfFiles(files);
+  const config = architecture.configureGguf(fields, checkpointTensors(checkpoint));
+  return { architecture, config, openWeights: () => new GgufWeights(checkpoint) };
 }

@@ -1,6 +1,6 @@
 import { UnsupportedModelError } from '../errors.js';
 import type { Fields } from './fields.js';
-import { limits } from './limits.js';
+import { limits, ropeFactorRange, ropeThetaRange } from './limits.js';
 import {
   longRopeAttentionFactor,
   yarnMscale,
@@ -15,11 +15,9 @@ export interface GgufRopeTensors {
   valuesOf(tensor: string, count: number): readonly number[] | undefined;
 }
 
-const factorRange = { above: 0, max: limits.ropeFactor } as const;
-
 /** RoPE as GGUF metadata describes it (`rope.freq_base`, `rope.scaling.*`) with the divisors that some files hold as tensors. */
 export function ropeFromGguf(fields: Fields, tensors: GgufRopeTensors, context: RopeContext): RopeConfig {
-  const theta = fields.optionalNumber('rope.freq_base', { above: 0, max: 1e15 }) ?? 10_000;
+  const theta = fields.optionalNumber('rope.freq_base', ropeThetaRange) ?? 10_000;
   return { theta, dim: context.dim, style: context.style, scaling: scalingFromGguf(fields, tensors, context) };
 }
 
@@ -40,7 +38,8 @@ function scalingFromGguf(fields: Fields, tensors: GgufRopeTensors, context: Rope
       return {
         type: 'linear',
         factor:
-          fields.optionalNumber('rope.scaling.factor', factorRange) ?? fields.number('rope.scale_linear', factorRange),
+          fields.optionalNumber('rope.scaling.factor', ropeFactorRange) ??
+          fields.number('rope.scale_linear', ropeFactorRange),
       };
     case 'yarn':
       return yarn(fields, context);
@@ -55,18 +54,18 @@ function scalingFromGguf(fields: Fields, tensors: GgufRopeTensors, context: Rope
 }
 
 function yarn(fields: Fields, context: RopeContext): RopeScaling {
-  const factor = fields.number('rope.scaling.factor', factorRange);
-  const attention = fields.optionalNumber('rope.scaling.attn_factor', factorRange) ?? 1;
+  const factor = fields.number('rope.scaling.factor', ropeFactorRange);
+  const attention = fields.optionalNumber('rope.scaling.attn_factor', ropeFactorRange) ?? 1;
   // 0.1 * mscale_all_dim. Where it is given, mscale equals mscale_all_dim and their ratio on cos and sin is 1.
-  const logMultiplier = fields.optionalNumber('rope.scaling.yarn_log_multiplier', { max: limits.ropeFactor }) ?? 0;
+  const logMultiplier = fields.optionalNumber('rope.scaling.yarn_log_multiplier', { max: ropeFactorRange.max }) ?? 0;
   const inSoftmax = context.mscaleInSoftmax && logMultiplier > 0 ? yarnMscale(factor, logMultiplier / 0.1) : 1;
   return {
     type: 'yarn',
     factor,
     originalMaxPositions:
       fields.optionalInteger('rope.scaling.original_context_length', { max: limits.positions }) ?? context.maxPositions,
-    betaFast: fields.optionalNumber('rope.scaling.yarn_beta_fast', factorRange) ?? 32,
-    betaSlow: fields.optionalNumber('rope.scaling.yarn_beta_slow', factorRange) ?? 1,
+    betaFast: fields.optionalNumber('rope.scaling.yarn_beta_fast', ropeFactorRange) ?? 32,
+    betaSlow: fields.optionalNumber('rope.scaling.yarn_beta_slow', ropeFactorRange) ?? 1,
     truncate: true,
     attentionFactor: context.mscaleInSoftmax && logMultiplier > 0 ? attention : attention * yarnMscale(factor, 1),
     softmaxFactor: inSoftmax * inSoftmax,
@@ -87,7 +86,7 @@ function longRope(
     shortFactors: checkedFactors(fields, 'rope_factors_short.weight', short),
     originalMaxPositions,
     attentionFactor:
-      fields.optionalNumber('rope.scaling.attn_factor', factorRange) ??
+      fields.optionalNumber('rope.scaling.attn_factor', ropeFactorRange) ??
       longRopeAttentionFactor(context.maxPositions / originalMaxPositions, originalMaxPositions),
   };
 }

@@ -4,7 +4,7 @@ import { ropeFromGguf, type GgufRopeTensors } from './gguf-rope.js';
 import { limits } from './limits.js';
 import type { MlaConfig, ModelConfig, MoeConfig, RouterConfig } from './model-config.js';
 import { checkedMoe } from './moe.js';
-import type { RopeConfig } from './rope-config.js';
+import { ropeReach, type RopeConfig } from './rope-config.js';
 
 /** What the tensors of a GGUF file tell that its metadata does not. */
 export interface GgufTensors extends GgufRopeTensors {
@@ -45,6 +45,12 @@ export function decoderFromGguf(fields: Fields, tensors: GgufTensors, traits: Gg
   const maxPositions = fields.optionalInteger('context_length', { max: limits.positions }) ?? 2048;
   const vocabSize = vocabularySize(fields, tensors);
   const window = fields.optionalInteger('attention.sliding_window', { min: 0, max: limits.positions }) ?? 0;
+  const rope = ropeFromGguf(fields, tensors, {
+    dim: mla?.qkRopeHeadDim ?? rotatedDim(fields, headDim),
+    style: traits.ropeStyle ?? 'half',
+    maxPositions,
+    mscaleInSoftmax: mla !== undefined,
+  });
   return {
     architecture: traits.architecture,
     hiddenSize,
@@ -56,7 +62,7 @@ export function decoderFromGguf(fields: Fields, tensors: GgufTensors, traits: Gg
       uniform(fields, 'feed_forward_length', limits.intermediateSize) ??
       fields.integer('feed_forward_length', { max: limits.intermediateSize }),
     vocabSize,
-    maxPositions,
+    maxPositions: ropeReach(rope.scaling, maxPositions),
     rmsNormEps: fields.optionalNumber('attention.layer_norm_rms_epsilon', { above: 0, max: 1 }) ?? 1e-5,
     tieWordEmbeddings: tensors.shapeOf('output.weight') === undefined,
     qkvBias: 'if-present',
@@ -64,12 +70,7 @@ export function decoderFromGguf(fields: Fields, tensors: GgufTensors, traits: Gg
     mlpBias: 'if-present',
     qkNorm: traits.qkNorm ?? false,
     windows: Array.from({ length: layers }, () => window),
-    rope: ropeFromGguf(fields, tensors, {
-      dim: mla?.qkRopeHeadDim ?? rotatedDim(fields, headDim),
-      style: traits.ropeStyle ?? 'half',
-      maxPositions,
-      mscaleInSoftmax: mla !== undefined,
-    }),
+    rope,
     mla,
     moe: traits.moe?.(fields, layers),
     mtpLayers,

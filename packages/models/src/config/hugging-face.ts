@@ -3,7 +3,7 @@ import type { Fields } from './fields.js';
 import { limits } from './limits.js';
 import type { BiasPresence, MlaConfig, ModelConfig, MoeConfig } from './model-config.js';
 import { quantizationFromHuggingFace } from './quantization-config.js';
-import { ropeFromHuggingFace, type RopeConfig } from './rope-config.js';
+import { ropeFromHuggingFace, ropeReach, type RopeConfig } from './rope-config.js';
 
 /** Where an architecture differs from the common decoder when its config.json is read. */
 export interface HuggingFaceTraits {
@@ -36,6 +36,12 @@ export function decoderFromHuggingFace(fields: Fields, traits: HuggingFaceTraits
   const headDim = mla === undefined ? plainHeadDim(fields, hiddenSize, heads) : mla.qkNopeHeadDim + mla.qkRopeHeadDim;
   const maxPositions = fields.optionalInteger('max_position_embeddings', { max: limits.positions }) ?? 2048;
   const vocabSize = fields.integer('vocab_size', { max: limits.vocabSize });
+  const rope = ropeFromHuggingFace(fields, {
+    dim: mla?.qkRopeHeadDim ?? rotatedDim(fields, headDim),
+    style: traits.ropeStyle ?? 'half',
+    maxPositions,
+    mscaleInSoftmax: mla !== undefined,
+  });
   return {
     architecture: traits.architecture,
     hiddenSize,
@@ -45,7 +51,7 @@ export function decoderFromHuggingFace(fields: Fields, traits: HuggingFaceTraits
     headDim,
     intermediateSize: fields.integer('intermediate_size', { max: limits.intermediateSize }),
     vocabSize,
-    maxPositions,
+    maxPositions: ropeReach(rope.scaling, maxPositions),
     rmsNormEps: fields.optionalNumber('rms_norm_eps', { above: 0, max: 1 }) ?? 1e-6,
     tieWordEmbeddings: fields.boolean('tie_word_embeddings', false),
     qkvBias: traits.qkvBias ?? false,
@@ -53,12 +59,7 @@ export function decoderFromHuggingFace(fields: Fields, traits: HuggingFaceTraits
     mlpBias: traits.mlpBias ?? false,
     qkNorm: traits.qkNorm ?? false,
     windows: traits.windows?.(fields, layers) ?? Array.from({ length: layers }, () => 0),
-    rope: ropeFromHuggingFace(fields, {
-      dim: mla?.qkRopeHeadDim ?? rotatedDim(fields, headDim),
-      style: traits.ropeStyle ?? 'half',
-      maxPositions,
-      mscaleInSoftmax: mla !== undefined,
-    }),
+    rope,
     mla,
     moe: traits.moe?.(fields, layers),
     mtpLayers: traits.mtpLayers ?? 0,

@@ -10,7 +10,12 @@ export const limits = {
   experts: 65_536,
   rank: 262_144,
   groups: 4_096,
-  ropeFactor: 1_000_000,
   mtpLayers: 16,
   eosTokens: 64,
 } as const;
+
+/** Factors of RoPE scalings: far beyond published ones on both sides, never so small or large that frequencies leave f32. */
+export const ropeFactorRange = { min: 1e-3, max: 1e6 } as const;
+
+/** The base of RoPE's frequencies; its logarithm divides in YaRN. */
+export const ropeThetaRange = { above: 1, max: 1e15 } as const;

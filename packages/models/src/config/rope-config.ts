@@ -1,6 +1,6 @@
 import { UnsupportedModelError } from '../errors.js';
 import type { Fields } from './fields.js';
-import { limits } from './limits.js';
+import { limits, ropeFactorRange, ropeThetaRange } from './limits.js';
 
 /** How inverse frequencies differ from the plain theta^(-2i/dim). Names are those of Hugging Face's `rope_type`. */
 export type RopeScaling =
@@ -49,8 +49,6 @@ export interface RopeConfig {
 }
 
 const supportedTypes = ['default', 'linear', 'dynamic', 'llama3', 'yarn', 'longrope'];
-const factorRange = { above: 0, max: limits.ropeFactor } as const;
-
 /** YaRN's attention temperature, m(x) = 0.1 x ln(factor) + 1 (Peng et al. 2023, section 3.4). */
 export function yarnMscale(factor: number, x: number): number {
   return factor <= 1 ? 1 : 0.1 * x * Math.log(factor) + 1;
@@ -69,8 +67,8 @@ export function ropeFromHuggingFace(fields: Fields, context: RopeContext): RopeC
   const parameters = fields.object('rope_parameters');
   const scaling = parameters ?? fields.object('rope_scaling');
   const theta =
-    parameters?.optionalNumber('rope_theta', { above: 0, max: 1e15 }) ??
-    fields.optionalNumber('rope_theta', { above: 0, max: 1e15 }) ??
+    parameters?.optionalNumber('rope_theta', ropeThetaRange) ??
+    fields.optionalNumber('rope_theta', ropeThetaRange) ??
     10_000;
   return {
     theta,
@@ -94,16 +92,16 @@ function parseScaling(fields: Fields, scaling: Fields, context: RopeContext): Ro
     case 'mrope':
       return { type: 'default' };
     case 'linear':
-      return { type: 'linear', factor: scaling.number('factor', factorRange) };
+      return { type: 'linear', factor: scaling.number('factor', ropeFactorRange) };
     case 'dynamic':
-      return { type: 'dynamic', factor: scaling.number('factor', factorRange) };
+      return { type: 'dynamic', factor: scaling.number('factor', ropeFactorRange) };
     case 'llama3': {
-      const low = scaling.number('low_freq_factor', factorRange);
-      const high = scaling.number('high_freq_factor', factorRange);
+      const low = scaling.number('low_freq_factor', ropeFactorRange);
+      const high = scaling.number('high_freq_factor', ropeFactorRange);
       if (high <= low) throw scaling.error('high_freq_factor', high, `a number above low_freq_factor (${low})`);
       return {
         type: 'llama3',
-        factor: scaling.number('factor', factorRange),
+        factor: scaling.number('factor', ropeFactorRange),
         lowFreqFactor: low,
         highFreqFactor: high,
         originalMaxPositions: original(),
@@ -119,17 +117,30 @@ function parseScaling(fields: Fields, scaling: Fields, context: RopeContext): Ro
   }
 }
 
+/** The factor given, or how much longer the model's limit is than the trained length. */
+function factorOf(scaling: Fields, originalMaxPositions: number, context: RopeContext): number {
+  const factor = scaling.optionalNumber('factor', ropeFactorRange) ?? context.maxPositions / originalMaxPositions;
+  if (factor < ropeFactorRange.min || factor > ropeFactorRange.max) {
+    throw scaling.error(
+      'original_max_position_embeddings',
+      originalMaxPositions,
+      `near max_position_embeddings (${context.maxPositions})`,
+    );
+  }
+  return factor;
+}
+
 function parseYarn(scaling: Fields, originalMaxPositions: number, context: RopeContext): RopeScaling {
-  const factor = scaling.optionalNumber('factor', factorRange) ?? context.maxPositions / originalMaxPositions;
-  const given = scaling.optionalNumber('attention_factor', factorRange);
-  const mscale = scaling.optionalNumber('mscale', { max: limits.ropeFactor });
-  const mscaleAllDim = scaling.optionalNumber('mscale_all_dim', { max: limits.ropeFactor });
+  const factor = factorOf(scaling, originalMaxPositions, context);
+  const given = scaling.optionalNumber('attention_factor', ropeFactorRange);
+  const mscale = scaling.optionalNumber('mscale', { max: ropeFactorRange.max });
+  const mscaleAllDim = scaling.optionalNumber('mscale_all_dim', { max: ropeFactorRange.max });
   // A zero counts as absent, as in the published implementations.
   const both = (mscale ?? 0) !== 0 && (mscaleAllDim ?? 0) !== 0;
   const ratio =
     yarnMscale(factor, both ? (mscale as number) : 1) / yarnMscale(factor, both ? (mscaleAllDim as number) : 0);
-  const betaFast = scaling.optionalNumber('beta_fast', factorRange) ?? 32;
-  const betaSlow = scaling.optionalNumber('beta_slow', factorRange) ?? 1;
+  const betaFast = scaling.optionalNumber('beta_fast', ropeFactorRange) ?? 32;
+  const betaSlow = scaling.optionalNumber('beta_slow', ropeFactorRange) ?? 1;
   if (betaFast < betaSlow) throw scaling.error('beta_fast', betaFast, `at least beta_slow (${betaSlow})`);
   const softmax = context.mscaleInSoftmax && (mscaleAllDim ?? 0) !== 0 ? yarnMscale(factor, mscaleAllDim as number) : 1;
   return {
@@ -148,15 +159,12 @@ function parseLongRope(scaling: Fields, originalMaxPositions: number, context: R
   const half = context.dim / 2;
   return {
     type: 'longrope',
-    shortFactors: scaling.numbers('short_factor', half, factorRange),
-    longFactors: scaling.numbers('long_factor', half, factorRange),
+    shortFactors: scaling.numbers('short_factor', half, ropeFactorRange),
+    longFactors: scaling.numbers('long_factor', half, ropeFactorRange),
     originalMaxPositions,
     attentionFactor:
-      scaling.optionalNumber('attention_factor', factorRange) ??
-      longRopeAttentionFactor(
-        scaling.optionalNumber('factor', factorRange) ?? context.maxPositions / originalMaxPositions,
-        originalMaxPositions,
-      ),
+      scaling.optionalNumber('attention_factor', ropeFactorRange) ??
+      longRopeAttentionFactor(factorOf(scaling, originalMaxPositions, context), originalMaxPositions),
   };
 }
 
@@ -164,4 +172,10 @@ function parseLongRope(scaling: Fields, originalMaxPositions: number, context: R
 export function longRopeAttentionFactor(factor: number, originalMaxPositions: number): number {
   if (factor <= 1 || originalMaxPositions <= 1) return 1;
   return Math.sqrt(1 + Math.log(factor) / Math.log(originalMaxPositions));
+}
+
+/** Longest sequence that RoPE parameters stand for: YaRN's factor may reach past max_position_embeddings, which some models leave at the trained length. */
+export function ropeReach(scaling: RopeScaling, maxPositions: number): number {
+  if (scaling.type !== 'yarn') return maxPositions;
+  return Math.min(limits.positions, Math.max(maxPositions, Math.floor(scaling.originalMaxPositions * scaling.factor)));
 }
