@@ -1,5 +1,4 @@
-import { isControl } from './added-tokens/control.js';
-import { AddedTokenMatcher } from './added-tokens/matcher.js';
+import { TokenMatchers } from './added-tokens/token-matchers.js';
 import { IdSink } from './bpe/id-sink.js';
 import type { TokenDecoder, TokenStream } from './decoders/decoder.js';
 import { TokenIdError } from './errors.js';
@@ -8,7 +7,7 @@ import { tokenizerFromJson } from './json/from-json.js';
 import type { SegmentEncoder } from './models/model.js';
 import type { Normalizer } from './normalizers/normalizer.js';
 import type { SpecialFrame } from './post-processors/post-processor.js';
-import type { AddedToken, Vocabulary } from './vocabulary.js';
+import type { Vocabulary } from './vocabulary.js';
 
 /** A special token with its text. */
 export interface SpecialToken {
@@ -77,25 +76,15 @@ export class Tokenizer {
   readonly specialIds: ReadonlySet<number>;
   readonly chatTemplate: ChatTemplateSource | undefined;
   private readonly parts: TokenizerParts;
-  private readonly rawAll: AddedTokenMatcher;
-  private readonly rawText: AddedTokenMatcher;
-  private readonly normalizedAll: AddedTokenMatcher;
-  private readonly normalizedText: AddedTokenMatcher;
-  private readonly controls: AddedTokenMatcher;
+  private readonly matchers: TokenMatchers;
 
   constructor(parts: TokenizerParts) {
     this.parts = parts;
     this.vocabulary = parts.vocabulary;
     this.specialTokens = parts.specialTokens;
     this.chatTemplate = parts.chatTemplate;
+    this.matchers = new TokenMatchers(parts.vocabulary.added, parts.normalizer);
     const { added } = parts.vocabulary;
-    const text = added.filter((token) => !isControl(token));
-    const normalize = parts.normalizer ?? ((content: string) => content);
-    this.rawAll = rawMatcher(added);
-    this.rawText = rawMatcher(text);
-    this.normalizedAll = normalizedMatcher(added, normalize);
-    this.normalizedText = normalizedMatcher(text, normalize);
-    this.controls = new AddedTokenMatcher(added.filter(isControl));
     this.specialIds = new Set(added.filter((token) => token.special).map((token) => token.id));
   }
 
@@ -146,7 +135,7 @@ export class Tokenizer {
    */
   encodeWithLiterals(text: string, literal: readonly TextRange[]): Uint32Array {
     const sink = new IdSink(Math.max(32, (text.length >> 1) + 16));
-    for (const segment of this.controls.split(text, literal)) {
+    for (const segment of this.matchers.controls.split(text, literal)) {
       if (segment.token !== undefined) sink.push(segment.token.id);
       else this.encodeText(text.slice(segment.start, segment.end), segment.start === 0, false, sink);
     }
@@ -154,7 +143,7 @@ export class Tokenizer {
   }
 
   private encodeText(text: string, atStart: boolean, parseSpecial: boolean, sink: IdSink): void {
-    const raw = parseSpecial ? this.rawAll : this.rawText;
+    const { raw } = parseSpecial ? this.matchers.all : this.matchers.text;
     if (raw.isEmpty) {
       this.encodeRaw(text, atStart, parseSpecial, sink);
       return;
@@ -168,7 +157,7 @@ export class Tokenizer {
   private encodeRaw(text: string, atStart: boolean, parseSpecial: boolean, sink: IdSink): void {
     const { normalizer, encoder } = this.parts;
     const normalized = normalizer === undefined ? text : normalizer(text);
-    const matcher = parseSpecial ? this.normalizedAll : this.normalizedText;
+    const matcher = (parseSpecial ? this.matchers.all : this.matchers.text).normalized;
     if (matcher.isEmpty) {
       encoder.encode(normalized, atStart, sink);
       return;
@@ -210,15 +199,4 @@ export class Tokenizer {
   tokenOf(id: number): string | undefined {
     return this.vocabulary.tokenOf(id);
   }
-}
-
-function rawMatcher(tokens: readonly AddedToken[]): AddedTokenMatcher {
-  return new AddedTokenMatcher(tokens.filter((token) => !token.normalized));
-}
-
-function normalizedMatcher(tokens: readonly AddedToken[], normalize: Normalizer): AddedTokenMatcher {
-  return new AddedTokenMatcher(
-    tokens.filter((token) => token.normalized),
-    normalize,
-  );
 }

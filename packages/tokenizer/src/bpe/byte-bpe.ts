@@ -40,10 +40,10 @@ export class ByteBpe {
   private readonly fuseUnknown: boolean;
   /** The token of each character of the basic plane when its bytes always merge first; filled on demand. */
   private readonly characterIds = new Int32Array(0x10000).fill(UNSEEN);
-  private readonly crossing: CrossingRanks;
+  private crossing: CrossingRanks | undefined;
   private bytes = new Uint8Array(4096);
 
-  constructor(options: ByteBpeOptions) {
+  constructor(private readonly options: ByteBpeOptions) {
     const { tokens, merges } = options;
     this.merger = new Merger(merges);
     this.ignoreMerges = options.ignoreMerges;
@@ -63,7 +63,6 @@ export class ByteBpe {
       const length = decoder.decode(token);
       if (length > 0) this.pieces.add(decoder.units, 0, length, id);
     }
-    this.crossing = new CrossingRanks(tokens, merges);
   }
 
   /** Appends the ids of `units[start, end)`, cut by `scanner`, to `sink`. */
@@ -166,6 +165,7 @@ export class ByteBpe {
     const bytes = new Uint8Array(3);
     const length = writeUtf8(one, 0, 1, bytes, 0);
     const ids = Array.from(bytes.subarray(0, length), (byte) => this.byteIds[byte]!);
+    this.crossing ??= new CrossingRanks(this.options.tokens, this.options.merges);
     const result = ids.includes(-1) ? NOT_ONE_TOKEN : this.crossing.mergeCharacter(ids);
     this.characterIds[unit] = result;
     return result;

@@ -10,11 +10,12 @@ function hashPair(left: number, right: number): number {
  * four words a slot, `left, right, rank, merged`. Lower ranks merge first.
  */
 export class MergeTable {
-  readonly slots: Int32Array;
-  private readonly mask: number;
+  /** The slots; replaced when the table grows, so read it anew after {@link add}. */
+  slots: Int32Array;
+  private mask: number;
   private used = 0;
 
-  /** @param capacity the number of merges that will be added at most */
+  /** @param capacity the expected number of merges */
   constructor(capacity: number) {
     let size = 16;
     while (size < capacity * 2) size *= 2;
@@ -28,6 +29,7 @@ export class MergeTable {
 
   /** Adds a merge; a pair that is there already takes the new rank (as in the reference, where the last one counts). */
   add(left: number, right: number, rank: number, merged: number): void {
+    if (this.used * 2 > this.mask) this.grow();
     const slots = this.slots;
     let i = hashPair(left, right) & this.mask;
     for (;;) {
@@ -43,6 +45,16 @@ export class MergeTable {
       slots[s + 2] = rank;
       slots[s + 3] = merged;
       return;
+    }
+  }
+
+  private grow(): void {
+    const old = this.slots;
+    this.slots = new Int32Array(old.length * 2).fill(EMPTY);
+    this.mask = this.mask * 2 + 1;
+    this.used = 0;
+    for (let s = 0; s < old.length; s += 4) {
+      if (old[s] !== EMPTY) this.add(old[s]!, old[s + 1]!, old[s + 2]!, old[s + 3]!);
     }
   }
 

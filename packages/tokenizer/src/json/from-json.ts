@@ -12,13 +12,15 @@ import type { TokenizerParts } from '../tokenizer.js';
 import { type AddedToken, Vocabulary } from '../vocabulary.js';
 import { array, boolean, type JsonObject, object, string, tokenId } from './access.js';
 import { readConfig } from './config.js';
-import { readModel, type JsonModel } from './model.js';
+import { type JsonModel, readModel } from './model.js';
+import { readTokenizerJson } from './read.js';
 
 /** Reads tokenizer.json and, optionally, tokenizer_config.json. */
 export function tokenizerFromJson(json: string | object, config?: string | object): TokenizerParts {
-  const root = parse(json, 'tokenizer.json');
+  const source = readTokenizerJson(json);
+  const { root } = source;
   const settings = readConfig(config === undefined ? {} : parse(config, 'tokenizer_config.json'));
-  const model = readModel(object(root['model'], 'model'));
+  const model = readModel(source);
   const added = readAddedTokens(root['added_tokens'] ?? [], settings.addedTokens);
   const vocabulary = new Vocabulary(model.tokens.slice(), added);
   const encoder = createEncoder(root['pre_tokenizer'], model);

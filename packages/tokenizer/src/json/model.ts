@@ -1,9 +1,11 @@
-import { MergeTable } from '../bpe/merge-table.js';
+import type { MergeTable } from '../bpe/merge-table.js';
+import type { TokenIndex } from '../bpe/token-index.js';
 import { TokenizerFormatError, UnsupportedTokenizerError } from '../errors.js';
 import type { Model } from '../models/model.js';
 import { Unigram } from '../models/unigram.js';
 import { WordPiece } from '../models/wordpiece.js';
-import { array, boolean, type JsonObject, number, object, optionalString, string, tokenId } from './access.js';
+import { array, boolean, type JsonObject, number, optionalString, string, tokenId } from './access.js';
+import type { TokenizerJson } from './read.js';
 
 /** BPE as a file describes it: enough for both the byte-level and the character-level form. */
 export interface JsonBpe {
@@ -28,101 +30,58 @@ export interface JsonModel {
   readonly model: Model | undefined;
 }
 
-export function readModel(spec: JsonObject): JsonModel {
+export function readModel({ model: spec, vocab, merges }: TokenizerJson): JsonModel {
   // Files from before the field was written are told apart by their content.
-  const type = optionalString(spec['type'], 'model.type') ?? guessType(spec);
+  const type = optionalString(spec['type'], 'model.type') ?? guessType(vocab, merges);
   switch (type) {
     case 'BPE':
-      return readBpe(spec);
+      return readBpe(spec, required(vocab), merges);
     case 'Unigram':
       return readUnigram(spec);
     case 'WordPiece':
-      return readWordPiece(spec);
+      return readWordPiece(spec, required(vocab));
   }
   throw new UnsupportedTokenizerError('model', type, ['BPE', 'Unigram', 'WordPiece']);
 }
 
-function guessType(spec: JsonObject): string {
-  if (spec['merges'] !== undefined) return 'BPE';
-  return Array.isArray(spec['vocab']) ? 'Unigram' : 'WordPiece';
+function guessType(vocab: TokenIndex | undefined, merges: TokenizerJson['merges']): string {
+  if (merges !== undefined) return 'BPE';
+  return vocab === undefined ? 'Unigram' : 'WordPiece';
 }
 
-/** `{token: id}` as ids by token and tokens by id. */
-function readVocab(value: unknown): { ids: Map<string, number>; tokens: (string | undefined)[] } {
-  const vocab = object(value, 'model.vocab');
-  const ids = new Map<string, number>();
-  let size = 0;
-  for (const token in vocab) {
-    const id = tokenId(vocab[token], `model.vocab[${JSON.stringify(token)}]`);
-    ids.set(token, id);
-    if (id >= size) size = id + 1;
-  }
-  const tokens: (string | undefined)[] = [];
-  for (let id = 0; id < size; id++) tokens.push(undefined);
-  for (const [token, id] of ids) tokens[id] = token;
-  return { ids, tokens };
+function required(vocab: TokenIndex | undefined): TokenIndex {
+  if (vocab === undefined) throw new TokenizerFormatError('model.vocab', 'expected an object of tokens and ids');
+  return vocab;
 }
 
-function readBpe(spec: JsonObject): JsonModel {
+function readBpe(spec: JsonObject, vocab: TokenIndex, merges: TokenizerJson['merges']): JsonModel {
   const dropout = spec['dropout'];
   if (typeof dropout === 'number' && dropout > 0) {
     throw new UnsupportedTokenizerError('model.dropout', String(dropout), ['null', '0'], 'Encoding here is exact.');
   }
-  const { ids, tokens } = readVocab(spec['vocab']);
+  if (merges === undefined) throw new TokenizerFormatError('model.merges', 'is missing');
   const prefix = optionalString(spec['continuing_subword_prefix'], 'model.continuing_subword_prefix') ?? '';
   const suffix = optionalString(spec['end_of_word_suffix'], 'model.end_of_word_suffix') ?? '';
-  const list = array(spec['merges'], 'model.merges');
-  const merges = new MergeTable(list.length);
-  for (let rank = 0; rank < list.length; rank++) addMerge(merges, ids, list[rank], rank, prefix.length);
   const unknownToken = optionalString(spec['unk_token'], 'model.unk_token');
-  const unknownId = unknownToken === undefined ? undefined : ids.get(unknownToken);
-  if (unknownToken !== undefined && unknownId === undefined) {
-    throw new TokenizerFormatError('model.unk_token', `${JSON.stringify(unknownToken)} is not in the vocabulary`);
-  }
   const bpe: JsonBpe = {
-    tokens,
-    idOf: (token) => ids.get(token),
-    merges,
+    tokens: vocab.tokens,
+    idOf: (token) => vocab.idOf(token),
+    merges: merges(vocab, prefix.length),
     byteFallback: boolean(spec['byte_fallback'], 'model.byte_fallback', false),
-    unknownId,
+    unknownId: unknownToken === undefined ? undefined : unknownId(vocab, unknownToken),
     fuseUnknown: boolean(spec['fuse_unk'], 'model.fuse_unk', false),
     ignoreMerges: boolean(spec['ignore_merges'], 'model.ignore_merges', false),
     continuingSubwordPrefix: prefix,
     endOfWordSuffix: suffix,
     decorated: prefix !== '' || suffix !== '',
   };
-  return { tokens, unknownToken, bpe, model: undefined };
+  return { tokens: vocab.tokens, unknownToken, bpe, model: undefined };
 }
 
-function addMerge(
-  merges: MergeTable,
-  ids: ReadonlyMap<string, number>,
-  entry: unknown,
-  rank: number,
-  prefix: number,
-): void {
-  let left: unknown;
-  let right: unknown;
-  if (typeof entry === 'string') {
-    const space = entry.indexOf(' ');
-    if (space > 0 && entry.indexOf(' ', space + 1) < 0) {
-      left = entry.slice(0, space);
-      right = entry.slice(space + 1);
-    }
-  } else if (Array.isArray(entry) && entry.length === 2) {
-    [left, right] = entry as unknown[];
-  }
-  if (typeof left !== 'string' || typeof right !== 'string') {
-    throw new TokenizerFormatError(`model.merges[${rank}]`, 'expected two tokens');
-  }
-  const a = ids.get(left);
-  const b = ids.get(right);
-  const merged = ids.get(left + (prefix > 0 ? right.slice(prefix) : right));
-  if (a === undefined || b === undefined || merged === undefined) {
-    const missing = a === undefined ? left : b === undefined ? right : left + right;
-    throw new TokenizerFormatError(`model.merges[${rank}]`, `${JSON.stringify(missing)} is not in the vocabulary`);
-  }
-  merges.add(a, b, rank, merged);
+function unknownId(vocab: TokenIndex, token: string): number {
+  const id = vocab.idOf(token);
+  if (id !== undefined) return id;
+  throw new TokenizerFormatError('model.unk_token', `${JSON.stringify(token)} is not in the vocabulary`);
 }
 
 function readUnigram(spec: JsonObject): JsonModel {
@@ -152,19 +111,14 @@ function readUnigram(spec: JsonObject): JsonModel {
   return { tokens, unknownToken: unknownId === undefined ? undefined : tokens[unknownId], bpe: undefined, model };
 }
 
-function readWordPiece(spec: JsonObject): JsonModel {
-  const { ids, tokens } = readVocab(spec['vocab']);
+function readWordPiece(spec: JsonObject, vocab: TokenIndex): JsonModel {
   const unknownToken = optionalString(spec['unk_token'], 'model.unk_token') ?? '[UNK]';
-  const unknownId = ids.get(unknownToken);
-  if (unknownId === undefined) {
-    throw new TokenizerFormatError('model.unk_token', `${JSON.stringify(unknownToken)} is not in the vocabulary`);
-  }
+  const prefix = optionalString(spec['continuing_subword_prefix'], 'model.continuing_subword_prefix');
   const model = new WordPiece({
-    idOf: (token) => ids.get(token),
-    unknownId,
-    continuingSubwordPrefix:
-      optionalString(spec['continuing_subword_prefix'], 'model.continuing_subword_prefix') ?? '##',
+    idOf: (token) => vocab.idOf(token),
+    unknownId: unknownId(vocab, unknownToken),
+    continuingSubwordPrefix: prefix ?? '##',
     maxInputCharsPerWord: number(spec['max_input_chars_per_word'], 'model.max_input_chars_per_word', 100),
   });
-  return { tokens, unknownToken, bpe: undefined, model };
+  return { tokens: vocab.tokens, unknownToken, bpe: undefined, model };
 }
