@@ -1,6 +1,7 @@
 export { LLM, type LLMOptions, type RequestOptions } from './llm/llm.js';
 export type { Delta, GeneratedChoice, Generation, GenerationStream } from './llm/generation.js';
-export type { ChatMessage, ChatOptions, RenderedChat } from './llm/chat-renderer.js';
+export type { ChatOptions, RenderedChat } from './llm/chat-renderer.js';
+export type { ChatMessage } from '@dsi/tokenizer';
 export type { ScoredToken, TokenLogprob } from './llm/logprobs.js';
 export type { EncodePromptOptions, Prompt } from './llm/prompt.js';
 export { loadForEval } from './eval/load-for-eval.js';
@@ -31,6 +32,7 @@ export { maxLogprobs, type ResolvedSampling, type SamplingParams } from './sampl
 export { resolveSampling, type SamplingContext } from './sampling/resolve-sampling.js';
 export { EngineError } from './errors/engine-error.js';
 export {
+  ChatTemplateMissingError,
   ContextLengthError,
   DuplicateRequestError,
   InvalidParameterError,

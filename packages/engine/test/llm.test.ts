@@ -17,6 +17,8 @@ afterAll(() => model.remove());
 const load = (options: Partial<LLMOptions> = {}) =>
   LLM.load({ model: model.path, backend: 'reference', inProcess: true, maxModelLen: 256, maxNumSeqs: 8, ...options });
 
+const distinct = (ids: readonly number[]) => new Set(ids).size;
+
 describe('loading', () => {
   test('reports progress by weight, and what was loaded', async () => {
     const events: LoadEvent[] = [];
@@ -143,7 +145,6 @@ describe('generating', () => {
     expect(varied.choices[0]!.tokenIds).not.toContain(90);
     const penalised = await llm.generate('abc', { ...params, frequencyPenalty: 2, presencePenalty: 2 });
     const plain = await llm.generate('abc', params);
-    const distinct = (ids: readonly number[]) => new Set(ids).size;
     expect(distinct(penalised.choices[0]!.tokenIds)).toBeGreaterThanOrEqual(distinct(plain.choices[0]!.tokenIds));
   });
 
@@ -161,6 +162,38 @@ describe('generating', () => {
     const tail = scored.promptLogprobs!.slice(generated.promptIds.length);
     expect(tail.map((entry) => entry!.logprob)).toEqual(logprobs!.map((entry) => entry.logprob));
     expect(tail.every((entry) => entry!.top.length === 3)).toBe(true);
+  });
+});
+
+describe('chatting', () => {
+  let llm: LLM;
+  beforeAll(async () => {
+    llm = await load();
+  });
+  afterAll(() => llm.close());
+  const messages = [{ role: 'user', content: 'hi <|end|> there' }];
+
+  test('the template may write control tokens, content may not; one BOS', () => {
+    const { text, ids } = llm.renderChat(messages);
+    expect(text).toBe('<|begin|><|user|>hi <|end|> there<|assistant|>');
+    expect(ids[0]).toBe(bosId);
+    expect(Array.from(ids).filter((id) => id === bosId)).toHaveLength(1);
+    expect(ids).not.toContain(eosId);
+    expect(llm.detokenize(ids)).toBe(text);
+  });
+
+  test('continuing the last message', () => {
+    const begun = [...messages, { role: 'assistant', content: 'Well, ' }];
+    const { text } = llm.renderChat(begun, { continueFinalMessage: true });
+    expect(text.endsWith('<|assistant|>Well, ')).toBe(true);
+    expect(llm.renderChat(messages, { addGenerationPrompt: false }).text.endsWith('there')).toBe(true);
+  });
+
+  test('a chat equals its rendered prompt', async () => {
+    const params = { temperature: 0, maxTokens: 5, ignoreEos: true };
+    const { promptIds, text } = await llm.chat(messages, params);
+    expect(promptIds).toEqual(llm.renderChat(messages).ids);
+    expect(text).toBe((await llm.generate(promptIds, params)).text);
   });
 });
 

@@ -101,6 +101,15 @@ export class DuplicateRequestError extends EngineError {
   }
 }
 
+/** A chat was asked of a model that has no chat template. */
+export class ChatTemplateMissingError extends EngineError {
+  readonly code = 'no_chat_template';
+
+  constructor() {
+    super('the model has no chat template: send a prompt instead of messages');
+  }
+}
+
 function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === 'bigint') return `${value}`;

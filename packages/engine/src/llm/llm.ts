@@ -1,5 +1,5 @@
 import { openModel } from '@dsi/model-files';
-import type { Tokenizer } from '@dsi/tokenizer';
+import type { ChatMessage, Tokenizer } from '@dsi/tokenizer';
 import { startEngine, type StartOptions } from '../client/start-engine.js';
 import type { EngineClient } from '../client/engine-client.js';
 import type { EngineDelta } from '../client/request-stream.js';
@@ -10,7 +10,7 @@ import type { LoadEvent } from '../load/load-event.js';
 import { openTokenizer } from '../load/open-tokenizer.js';
 import { resolveSampling } from '../sampling/resolve-sampling.js';
 import type { SamplingParams } from '../sampling/sampling-params.js';
-import { ChatRenderer, type ChatMessage, type ChatOptions, type RenderedChat } from './chat-renderer.js';
+import { ChatRenderer, type ChatOptions, type RenderedChat } from './chat-renderer.js';
 import { collectGeneration, mapStream, type Delta, type Generation, type GenerationStream } from './generation.js';
 import { withBytes } from './logprobs.js';
 import { encodePrompt, isBatch, type EncodePromptOptions, type Prompt } from './prompt.js';
