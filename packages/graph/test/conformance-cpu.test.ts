@@ -1,5 +1,5 @@
 import { createCpuBackend, nativeStatus, type Isa } from '@dsi/kernels';
-import { describe, test } from 'vitest';
+import { afterAll, describe, test } from 'vitest';
 import { runOpConformance } from '../src/testing/index.js';
 
 const order: readonly Isa[] = ['generic', 'avx2', 'avx512'];
@@ -9,6 +9,6 @@ const isas = status.available ? order.slice(0, order.indexOf(status.bestIsa as I
 describe.skipIf(!status.available)('cpu backend (only where the native kernels are built)', () => {
   for (const isa of isas)
     describe(isa, () => {
-      runOpConformance(() => createCpuBackend({ isa, threads: 2 }), { test });
+      runOpConformance(() => createCpuBackend({ isa, threads: 2 }), { test, afterAll });
     });
 });

@@ -1,7 +1,7 @@
-import { describe, test } from 'vitest';
+import { afterAll, describe, test } from 'vitest';
 import { createReferenceBackend } from '../src/index.js';
 import { runOpConformance } from '../src/testing/index.js';
 
 describe('reference backend', () => {
-  runOpConformance(() => createReferenceBackend({ poisonArena: true }), { test });
+  runOpConformance(() => createReferenceBackend({ poisonArena: true }), { test, afterAll });
 });

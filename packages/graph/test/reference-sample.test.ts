@@ -68,6 +68,9 @@ describe('sample', () => {
   it('gives processed logprobs of what the chain left', async () => {
     const out = await sample([Math.log(3), 0, -5], [{ i: { topK: 2, processedLogprobs: 1 }, f: { temperature: 0.5 } }]);
     close(out.topLogprobs, [Math.log(0.9), Math.log(0.1)]);
+    const one = await sample([Math.log(3), 0, -5], [{ i: { topK: 1, processedLogprobs: 1 } }]);
+    expect([...one.topIds!]).toEqual([0, -1]);
+    close(one.topLogprobs, [0, 0]);
   });
 
   it('biases and penalises rows apart', async () => {

@@ -17,8 +17,10 @@ export { formatCols, randomWeight } from './random-weights.js';
 export { tolerances, type Tolerances } from './tolerances.js';
 
 export interface ConformanceOptions {
-  /** Registers one test: vitest's or node:test's `test`. */
+  /** Registers one test: vitest's `test`. */
   readonly test: (name: string, body: () => Promise<void>) => void;
+  /** Registers what is done after the last test that ran: vitest's `afterAll`. */
+  readonly afterAll: (body: () => Promise<void>) => void;
   /** Default: both. */
   readonly numerics?: readonly Numerics[];
   /** Weight formats that the backend takes. Default: all. */
@@ -42,22 +44,16 @@ export function conformanceCases(numerics: Numerics, formats?: readonly WeightFo
  * Registers the op conformance suite: op x dtype x weight format on fixed random cases, each against the reference under the one table
  * of tolerances, and against itself for bits that must not change (a row alone or in a batch, any chunks, any order of sequences).
  *
- * @param makeBackend called once, before the first case; its backend is disposed after the last
+ * @param makeBackend called once, before the first case; its backend is disposed in `afterAll`
  */
 export function runOpConformance(makeBackend: () => Backend | Promise<Backend>, options: ConformanceOptions): void {
   const reference = createReferenceBackend({ poisonArena: true });
   let made: Promise<Backend> | undefined;
-  const modes = options.numerics ?? (['exact', 'fast'] as const);
-  const cases = modes.flatMap((n) => conformanceCases(n, options.formats).map((c) => [n, c] as const));
-  cases.forEach(([numerics, c], i) =>
-    options.test(`${numerics}: ${c.name}`, async () => {
-      made ??= Promise.resolve(makeBackend());
-      const backend = await made;
-      try {
-        await c.run(makeSession(backend, reference, numerics));
-      } finally {
-        if (i === cases.length - 1) backend.dispose();
-      }
-    }),
-  );
+  for (const numerics of options.numerics ?? (['exact', 'fast'] as const))
+    for (const c of conformanceCases(numerics, options.formats))
+      options.test(`${numerics}: ${c.name}`, async () => {
+        made ??= Promise.resolve(makeBackend());
+        await c.run(makeSession(await made, reference, numerics));
+      });
+  options.afterAll(async () => (await made)?.dispose());
 }

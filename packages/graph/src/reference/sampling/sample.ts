@@ -76,7 +76,10 @@ function sampleRow(raw: Float32Array, p: RowParams): RowResult {
   const wanted = p.i[SampleI32.logprobs]!;
   if (wanted < 0) return { token, status: SampleStatus.ok, logprob: 0, topIds: [], topLogprobs: [] };
   const logprobs = logSoftmax(p.i[SampleI32.processedLogprobs] === 1 ? logits : raw);
-  const topIds = [...logprobs.keys()].toSorted((a, b) => logprobs[b]! - logprobs[a]! || a - b).slice(0, wanted);
+  const topIds = [...logprobs.keys()]
+    .filter((id) => logprobs[id]! > -Infinity)
+    .toSorted((a, b) => logprobs[b]! - logprobs[a]! || a - b)
+    .slice(0, wanted);
   return {
     token,
     status: SampleStatus.ok,
@@ -116,7 +119,7 @@ function rowParams(c: Call, r: number, V: number): RowParams {
 /**
  * The `sample` op as sampling.ts of @dsi/kernels defines it: every step of the chain rounds to f32 once, probabilities are float64.
  * A row whose raw logits are not all finite, or of which the biases ban everything, gets its status and token -1. Columns of `top_ids`
- * beyond what the row wants hold -1 (their logprobs 0). Tokens that the chain dropped have the processed logprob -Infinity.
+ * beyond what the row wants, or beyond the tokens that the chain kept, hold -1 (their logprobs 0).
  */
 export function sample(c: Call): void {
   const [R, V] = c.in(0).shape as [number, number];
