@@ -27,13 +27,14 @@ export interface MtpOptions extends BuildOptions {
  */
 export function buildMtp(definition: ModelDefinition, options: MtpOptions): BuiltModel {
   const { architecture } = definition;
-  const config = (options.sidecar ?? definition).config;
+  const { mtpLayers } = (options.sidecar ?? definition).config;
+  const { config } = definition;
   const index = options.module ?? 0;
-  if (!Number.isSafeInteger(index) || index < 0 || index >= config.mtpLayers) {
+  if (!Number.isSafeInteger(index) || index < 0 || index >= mtpLayers) {
     throw new UnsupportedModelError(
       'multi-token-prediction module',
       String(index),
-      config.mtpLayers === 0 ? ['none in this model'] : Array.from({ length: config.mtpLayers }, (_, i) => String(i)),
+      mtpLayers === 0 ? ['none in this model'] : Array.from({ length: mtpLayers }, (_, i) => String(i)),
     );
   }
   const checked = checkedBuildOptions(config, options);

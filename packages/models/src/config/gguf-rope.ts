@@ -55,7 +55,9 @@ function scalingFromGguf(fields: Fields, tensors: GgufRopeTensors, context: Rope
 
 function yarn(fields: Fields, context: RopeContext): RopeScaling {
   const factor = fields.number('rope.scaling.factor', ropeFactorRange);
-  const attention = fields.optionalNumber('rope.scaling.attn_factor', ropeFactorRange) ?? 1;
+  const attention =
+    (fields.optionalNumber('rope.scaling.attn_factor', ropeFactorRange) ?? 1) *
+    (fields.optionalNumber('rope.scaling.yarn_attn_factor', ropeFactorRange) ?? 1);
   // 0.1 * mscale_all_dim. Where it is given, mscale equals mscale_all_dim and their ratio on cos and sin is 1.
   const logMultiplier = fields.optionalNumber('rope.scaling.yarn_log_multiplier', { max: ropeFactorRange.max }) ?? 0;
   const inSoftmax = context.mscaleInSoftmax && logMultiplier > 0 ? yarnMscale(factor, logMultiplier / 0.1) : 1;
