@@ -3,7 +3,7 @@
 // or a header it includes has changed.
 //   node build-native.mjs                                 the addon (--verbose: with the compiler's warnings)
 //   node build-native.mjs --static-runtime                the addon with libstdc++ inside (for platform packages)
-//   node build-native.mjs --sanitize=address,undefined    build/sanitize/native-tests, the C++ tests under sanitizers
+//   node build-native.mjs --sanitize=address,undefined    the C++ tests under sanitizers: build/sanitize/test-<folder of native/test>
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -197,7 +197,6 @@ async function build() {
   const sanitize = opts.sanitize;
   const outDir = path.join(root, 'build', sanitize ? 'sanitize' : 'Release');
   const objectDir = path.join(outDir, opts['static-runtime'] ? 'obj-static' : 'obj');
-  const output = path.join(outDir, sanitize ? 'native-tests' : 'dsi_kernels.node');
 
   const folders = ['cpu', 'executor', sanitize ? 'test' : 'addon'];
   const flags = [...commonFlags, `-I${path.join(native, 'include')}`, `-I${native}`];
@@ -254,19 +253,39 @@ async function build() {
   else if (process.platform === 'darwin') linkFlags.push('-bundle', '-undefined', 'dynamic_lookup', '-Wl,-dead_strip');
   else linkFlags.push('-shared', '-Wl,-s', '-Wl,--exclude-libs,ALL');
   if (opts['static-runtime']) linkFlags.push('-static-libstdc++', '-static-libgcc');
-  const objects = units.map((unit) => unit.object);
-  const linkKey = sha256(...identity, ...linkFlags, ...units.map((unit) => manifest[unit.object] ?? ''));
-  if (!existsSync(output) || manifest[output] !== linkKey || contentHash(output) !== manifest['output hash']) {
+
+  for (const [name, members] of outputs(units, Boolean(sanitize))) {
+    const output = path.join(outDir, name);
+    const linkKey = sha256(...identity, ...linkFlags, ...members.map((unit) => manifest[unit.object] ?? ''));
+    const hashKey = `hash of ${output}`;
+    if (existsSync(output) && manifest[output] === linkKey && contentHash(output) === manifest[hashKey]) {
+      if (opts.verbose) console.log(`${path.relative(process.cwd(), output)} is up to date.`);
+      continue;
+    }
+    const objects = members.map((unit) => unit.object);
     link(compiler, objects, linkFlags, output);
     contents.delete(output);
     manifest[output] = linkKey;
-    manifest['output hash'] = contentHash(output);
+    manifest[hashKey] = contentHash(output);
     writeFileSync(manifestPath, JSON.stringify(manifest, null, 1));
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     console.log(`Built ${path.relative(process.cwd(), output) || output} in ${seconds} s.`);
-  } else if (opts.verbose) {
-    console.log(`${path.relative(process.cwd(), output)} is up to date.`);
   }
+}
+
+/** What is linked from which units: the addon from all, or one program a folder of native/test, each with all that is not a test. */
+function outputs(units, testing) {
+  if (!testing) return [['dsi_kernels.node', units]];
+  const suiteOf = (unit) => /^test[\\/](?:([^\\/]+)[\\/])?/.exec(path.relative(native, unit.source));
+  const shared = units.filter((unit) => suiteOf(unit) === null);
+  const suites = new Map();
+  for (const unit of units) {
+    const suite = suiteOf(unit);
+    if (suite === null) continue;
+    const name = suite[1] === undefined ? 'test' : `test-${suite[1]}`;
+    suites.set(name, [...(suites.get(name) ?? shared), unit]);
+  }
+  return suites;
 }
 
 try {

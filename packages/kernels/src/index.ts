@@ -42,6 +42,7 @@ export {
   WeightLoadError,
   type NativeCandidate,
 } from './errors.js';
+export { opCost, type CostStep, type OpCost } from './ops/cost.js';
 export { checkProgram } from './ops/check-program.js';
 export { weightUses } from './ops/weight-uses.js';
 export { nativeStatus, type NativeStatus } from './native/loader.js';
