@@ -1,5 +1,6 @@
 import type { AddedToken } from '../vocabulary.js';
-import { categoryTable, Category, isWhitespace } from '../unicode/categories.js';
+import { RUST_WORD_CLASS } from '../regex/unicode-classes.js';
+import { isWhitespace } from '../unicode/categories.js';
 
 interface Node {
   readonly children: Map<number, Node>;
@@ -106,19 +107,10 @@ export class AddedTokenMatcher {
   }
 }
 
-/** `\w`: letters, marks, decimal numbers and connector punctuation. */
+const WORD = new RegExp(`[${RUST_WORD_CLASS}]`, 'u');
+
 function isWord(codePoint: number | undefined): boolean {
-  if (codePoint === undefined) return false;
-  const category = categoryTable()[codePoint]!;
-  return (
-    (category >= Category.UppercaseLetter && category <= Category.OtherLetter) ||
-    category === Category.DecimalNumber ||
-    category === Category.Mark ||
-    codePoint === 0x5f ||
-    codePoint === 0x203f ||
-    codePoint === 0x2040 ||
-    codePoint === 0x2054
-  );
+  return codePoint !== undefined && WORD.test(String.fromCodePoint(codePoint));
 }
 
 function isWordAt(text: string, index: number): boolean {

@@ -1,5 +1,6 @@
 import { lowercase } from './lowercase.js';
 import { categoryTable, Category, isWhitespace } from '../unicode/categories.js';
+import { type CodePointSet, legacyMarks, legacyNonspacingMarks } from '../unicode/legacy-sets.js';
 import type { Normalizer } from './normalizer.js';
 
 /** Options of BERT's normalizer. */
@@ -16,31 +17,37 @@ export function bertNormalizer(options: BertOptions): Normalizer {
   return (text) => {
     if (options.cleanText) text = cleanText(text);
     if (options.handleChineseCharacters) text = spaceIdeographs(text);
-    if (options.stripAccents) text = text.normalize('NFD').replace(/\p{Mn}/gu, '');
+    if (options.stripAccents) text = without(text.normalize('NFD'), legacyNonspacingMarks());
     return options.lowercase ? lowercase(text) : text;
   };
 }
 
 /** Removes combining marks, without decomposing first. */
 export function stripAccents(text: string): string {
-  return text.replace(/\p{M}/gu, '');
+  return without(text, legacyMarks());
+}
+
+function without(text: string, removed: CodePointSet): string {
+  let result = '';
+  for (const character of text) if (!removed.has(character.codePointAt(0)!)) result += character;
+  return result;
 }
 
 function cleanText(text: string): string {
-  const categories = categoryTable();
   let result = '';
   for (const character of text) {
     const c = character.codePointAt(0)!;
-    if (c === 0 || c === 0xfffd) continue;
-    if (isWhitespace(c)) {
-      result += ' ';
-      continue;
-    }
-    const category = categories[c];
-    if (category === Category.Other || category === Category.Surrogate) continue;
-    result += character;
+    if (c === 9 || c === 10 || c === 13) result += ' ';
+    else if (c === 0 || c === 0xfffd || isControl(c)) continue;
+    else result += isWhitespace(c) ? ' ' : character;
   }
   return result;
+}
+
+/** Controls, format characters and private use, but for format characters that the reference's tables do not know. */
+function isControl(c: number): boolean {
+  if (categoryTable()[c] !== Category.Other) return false;
+  return c !== 0x890 && c !== 0x891 && c !== 0x8e2 && c !== 0x110cd && !(c >= 0x13430 && c <= 0x1343f);
 }
 
 function spaceIdeographs(text: string): string {

@@ -2,8 +2,10 @@ import { BYTE_TO_UNIT } from '../bpe/byte-alphabet.js';
 import { TokenizerFormatError, UnsupportedTokenizerError } from '../errors.js';
 import { array, boolean, isObject, type JsonObject, number, object, string } from '../json/access.js';
 import { translateRegex } from '../regex/onig-to-js.js';
+import { RUST_WORD_CLASS } from '../regex/unicode-classes.js';
 import { GPT2_PATTERN } from '../scanners/patterns.js';
 import { categoryTable, Category, isWhitespace } from '../unicode/categories.js';
+import { legacyPunctuation } from '../unicode/legacy-sets.js';
 import { utf8 } from '../unicode/utf16.js';
 import { metaspace, type PrependScheme } from './metaspace.js';
 import { type PreTokenizer, sequence } from './pre-tokenizer.js';
@@ -16,6 +18,9 @@ import {
   SPLIT_BEHAVIORS,
   type SplitBehavior,
 } from './split.js';
+
+/** `\w+|[^\w\s]+` as Rust's regular expressions read it: their words include joiners and letter-like numbers. */
+const RUST_WORDS = new RegExp(`[${RUST_WORD_CLASS}]+|[^${RUST_WORD_CLASS}\\p{White_Space}]+`, 'gu');
 
 type Build = (spec: JsonObject, path: string) => PreTokenizer;
 
@@ -46,7 +51,7 @@ const BUILDERS: Readonly<Record<string, Build>> = {
     const replacement = string(spec['replacement'], `${path}.replacement`);
     return metaspace(replacement, scheme satisfies PrependScheme, boolean(spec['split'], `${path}.split`, true));
   },
-  Whitespace: () => splitting(regexFinder(translateRegex('\\w+|[^\\w\\s]+')), 'Removed', true),
+  Whitespace: () => splitting(regexFinder(RUST_WORDS), 'Removed', true),
   WhitespaceSplit: () => splitting(characterFinder(isWhitespace), 'Removed', false),
   Punctuation: (spec, path) =>
     splitting(characterFinder(isPunctuation), splitBehavior(spec['behavior'] ?? 'Isolated', `${path}.behavior`), false),
@@ -114,17 +119,8 @@ const spellBytes: PreTokenizer = (piece, _context, out) => {
   out.push(text);
 };
 
-/** ASCII punctuation and `\p{P}`. */
-export function isPunctuation(codePoint: number): boolean {
-  if (codePoint < 0x80) {
-    return (
-      (codePoint >= 33 && codePoint <= 47) ||
-      (codePoint >= 58 && codePoint <= 64) ||
-      (codePoint >= 91 && codePoint <= 96) ||
-      (codePoint >= 123 && codePoint <= 126)
-    );
-  }
-  return categoryTable()[codePoint] === Category.Punctuation;
+function isPunctuation(codePoint: number): boolean {
+  return legacyPunctuation().has(codePoint);
 }
 
 function isNumeric(codePoint: number): boolean {

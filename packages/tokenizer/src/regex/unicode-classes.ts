@@ -85,6 +85,9 @@ export function wordClass(): string {
   return `${propertyClass('alnum')!}\\p{Pc}`;
 }
 
+/** The inside of a bracket expression (flag `u`) for `\w` in Rust's regular expressions. */
+export const RUST_WORD_CLASS = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}';
+
 /** The inside of a bracket expression (flag `v`) for a Unicode property or POSIX class; undefined for unknown names. */
 export function propertyClass(name: string): string | undefined {
   const key = name
