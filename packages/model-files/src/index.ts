@@ -46,3 +46,15 @@ export {
 export { UnsupportedConversionError } from './convert/errors.js';
 export { ggufToHfName, hfToGgufName, isGgufArchitecture, type GgufArchitecture } from './convert/names.js';
 export { quantizationPresets, type QuantizationPreset } from './convert/presets.js';
+export { downloadFromHub, parseHubId, type HubId } from './hub/download-from-hub.js';
+export type { DownloadProgress } from './hub/download-file.js';
+export {
+  HubChecksumError,
+  HubError,
+  HubNotFoundError,
+  HubOfflineError,
+  HubUnauthorizedError,
+  type HubErrorDetails,
+} from './hub/errors.js';
+export { resolveModel } from './hub/resolve-model.js';
+export type { HubOptions } from './hub/settings.js';

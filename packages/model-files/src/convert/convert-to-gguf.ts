@@ -78,13 +78,12 @@ export interface ConvertResult {
 /** Weights that are dequantised and quantised in one piece. */
 const pieceWeights = 2 ** 22;
 
-function generalFields(model: Hyperparameters, name: string, fileType: number): Map<string, GgufField> {
+function generalFields(model: Hyperparameters, name: string): Map<string, GgufField> {
   return new Map<string, GgufField>([
     ['general.architecture', gguf.string(model.arch)],
     ['general.type', gguf.string('model')],
     ['general.name', gguf.string(name)],
     ['general.quantization_version', gguf.uint32(2)],
-    ['general.file_type', gguf.uint32(fileType)],
   ]);
 }
 
@@ -242,19 +241,21 @@ export async function convertToGguf(
     const tensors: HfTensor[] = hfTensors(files);
     const plan = planTensors(model, tensors, files.path, options.nameOverride);
     checkComplete(model, plan, files.path);
-    const types = chooseTypes(plan, model, options);
-
-    // A rule of one's own has no number; the type of most weights stands for it.
-    const fileType =
-      typeof options.types === 'string' ? presetFileType(options.types) : mostCommonFileType(plan, types);
-    const base = generalFields(model, options.name ?? basename(files.path), fileType);
+    const base = generalFields(model, options.name ?? basename(files.path));
     const vocabulary = await vocabularyFields(files, files.path, config.size('vocab_size'), options.preTokenizer);
     const outputs = arrangeFiles(outPath, plan, model, base, vocabulary, options.mtp ?? 'include');
 
     const weights = (t: PlannedTensor): number => t.source.rows * t.source.cols;
     const totalWeights = outputs.reduce((sum, o) => sum + o.plan.reduce((n, t) => n + weights(t), 0), 0);
     let doneWeights = 0;
+    const allTypes = new Map<string, GgmlTypeName>();
     for (const output of outputs) {
+      const types = chooseTypes(output.plan, model, options);
+      for (const [name, type] of types) allTypes.set(name, type);
+      // A rule of one's own has no number; the type of most weights stands for it.
+      const fileType =
+        typeof options.types === 'string' ? presetFileType(options.types) : mostCommonFileType(output.plan, types);
+      const metadata = new Map([...output.metadata, ['general.file_type', gguf.uint32(fileType)] as const]);
       const pending = output.plan.map((tensor): GgufTensor => {
         const type = types.get(tensor.name)!;
         const onPiece = (count: number): void => {
@@ -264,10 +265,10 @@ export async function convertToGguf(
         const data = () => convertPieces(tensor, type, options, files.path, onPiece);
         return { name: tensor.name, type, shape: tensor.shape, data };
       });
-      await writeGguf(output.path, { metadata: output.metadata, tensors: pending });
+      await writeGguf(output.path, { metadata, tensors: pending });
     }
     const mtpPath = outputs[1]?.path;
-    return { path: outPath, ...(mtpPath !== undefined && { mtpPath }), types, warnings: model.warnings };
+    return { path: outPath, ...(mtpPath !== undefined && { mtpPath }), types: allTypes, warnings: model.warnings };
   } finally {
     await files.close();
   }

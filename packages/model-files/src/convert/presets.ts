@@ -98,6 +98,8 @@ export class PresetTypes {
   private valueIndex = 0;
   private downIndex = 0;
   private readonly tied: boolean;
+  /** Layers of the file, multi-token-prediction layers included. */
+  private readonly layers: number;
 
   constructor(
     private readonly preset: QuantizationPreset,
@@ -107,6 +109,7 @@ export class PresetTypes {
   ) {
     this.base = presets[preset].base;
     this.valueCount = tensors.filter((t) => categoryOf(t.name) === 'value').length;
+    this.layers = 1 + Math.max(0, ...tensors.map((t) => t.layer ?? 0));
     this.tied = !tensors.some((t) => t.name === 'output.weight');
   }
 
@@ -164,19 +167,19 @@ export class PresetTypes {
     // Models with experts count by the layer's number, others by the order of the file.
     const index = model.experts > 1 ? tensor.layer! : this.downIndex;
     this.downIndex++;
-    const early = index < Math.floor(model.layers / 8);
+    const early = index < Math.floor(this.layers / 8);
     switch (preset) {
       case 'Q2_K':
         return 'Q3_K';
       case 'Q2_K_S':
         return early ? 'Q4_K' : base;
       case 'Q3_K_M':
-        return index < Math.floor(model.layers / 16) ? 'Q5_K' : 'Q4_K';
+        return index < Math.floor(this.layers / 16) ? 'Q5_K' : 'Q4_K';
       case 'Q3_K_L':
         return 'Q5_K';
       case 'Q4_K_M':
       case 'Q5_K_M':
-        return deservesMoreBits(index, model.layers) ? 'Q6_K' : base;
+        return deservesMoreBits(index, this.layers) ? 'Q6_K' : base;
       case 'Q4_K_S':
         return early ? 'Q5_K' : base;
       case 'IQ4_NL':
