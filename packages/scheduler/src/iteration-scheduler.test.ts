@@ -157,6 +157,16 @@ describe('preemption by recompute', () => {
     e.expectAllReturned();
   });
 
+  it('lets the last in order sit a step out with its blocks, when it is the one that finds none', () => {
+    const e = engine({ blockSize: 1, numBlocks: 12, longPrefillTokenThreshold: 3 });
+    e.add('old', prompt(1), 8);
+    const young = e.add('young', prompt(6, 60), 5);
+    const plans = [e.step(), e.step(), e.step(), e.step()];
+    expect(plans.map((plan) => shares(plan).length)).toEqual([2, 2, 2, 1]);
+    expect(plans.flatMap((plan) => plan.preempted)).toEqual([]);
+    expect(young).toMatchObject({ status: 'running', numComputed: 7 });
+  });
+
   it('leaves an admission waiting that would soon be pushed out again', () => {
     const e = engine({ numBlocks: 9 });
     e.add('a', prompt(15), 17);
@@ -309,6 +319,17 @@ describe('fork', () => {
     expect(plan.transfers.length).toBe(2);
     while (e.scheduler.hasWork) e.step();
     expect([...own.tokens.subarray(10, 15)]).toEqual(e.expected(prompt(10), 5));
+    e.expectAllReturned();
+  });
+
+  it('shares only what the child has in common with its parent', () => {
+    const e = engine();
+    const parent = e.add('a', prompt(10), 9);
+    for (let i = 0; i < 5; i++) e.step();
+    const [first, second] = parent.tokens.subarray(10, 12);
+    const child = e.fork('a', 'b', [first!, second! + 1, 7]);
+    expect(child).toMatchObject({ status: 'running', numComputed: 11, numTokens: 13 });
+    while (e.scheduler.hasWork) e.step();
     e.expectAllReturned();
   });
 
