@@ -2,6 +2,7 @@
 // the number of rows. Included after a simd.h and product_int8.inl.h.
 #pragma once
 
+#include "decode_blocks.inl.h"
 #include "decode_iq.inl.h"
 #include "product_int8.inl.h"
 

@@ -1,7 +1,7 @@
 // Unpacking of vector_layout.h in registers: codes, scales, dequantised values. Included after a simd.h.
 #pragma once
 
-#include "decode_blocks.inl.h"
+#include "half.h"
 #include "vector_layout.h"
 
 namespace {

@@ -7,6 +7,12 @@
 
 #include "../half.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC's own headers start some intrinsics from an undefined vector.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #define DSI_INLINE inline __attribute__((always_inline))
 #if defined(__clang__)
 #define DSI_UNROLL _Pragma("unroll")
