@@ -34,11 +34,13 @@ export interface BackendCase {
   readonly numerics: Numerics;
 }
 
-/** What the tests run on: always the reference; the native kernels where they are built. */
+const native = nativeStatus().available || process.env['DSI_REQUIRE_NATIVE'] === '1';
+
+/** What the tests run on: always the reference; the native kernels where they are built, or have to be. */
 export const backendCases: readonly BackendCase[] = [
   { backend: 'reference', numerics: 'exact' },
   { backend: 'reference', numerics: 'fast' },
-  ...(nativeStatus().available
+  ...(native
     ? ([
         { backend: 'cpu', numerics: 'exact' },
         { backend: 'cpu', numerics: 'fast' },

@@ -1,5 +1,4 @@
-import { weightUses } from '@dsi/graph';
-import type { Executable, KvStorage, Program, WeightSet } from '@dsi/kernels';
+import { weightUses, type Executable, type KvStorage, type Program, type WeightSet } from '@dsi/kernels';
 import { KvCacheManager } from '@dsi/kv-cache';
 import type { ModelDefinition } from '@dsi/models';
 import { IterationScheduler } from '@dsi/scheduler';
