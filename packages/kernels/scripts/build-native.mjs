@@ -21,20 +21,21 @@ const isaFolders = {
   x64: {
     generic: [],
     avx2: ['-mavx2', '-mfma', '-mf16c'],
-    avx512: [
-      ...['-mavx2', '-mfma', '-mf16c', '-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', '-mavx512vnni'],
-      ...['-mavx512bf16', '-mprefer-vector-width=512'],
-    ],
+    avx512: (
+      '-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx512bf16 ' +
+      '-mprefer-vector-width=512'
+    ).split(' '),
   },
   arm64: { generic: [] },
 };
 const isaNames = new Set(Object.values(isaFolders).flatMap((table) => Object.keys(table)));
 
 /** `-ffp-contract=off`: a fused multiply-add happens where the source says so and nowhere else, so that bits do not depend on the optimiser. */
-const commonFlags = [
-  ...['-std=c++17', '-O3', '-fPIC', '-fvisibility=hidden', '-fvisibility-inlines-hidden', '-ffp-contract=off'],
-  ...['-fno-math-errno', '-fno-trapping-math', '-pthread', '-Wall', '-Wextra', '-Wno-psabi', '-Wno-maybe-uninitialized', '-Wno-uninitialized', '-Wno-unknown-warning-option'],
-];
+const commonFlags = (
+  '-std=c++17 -O3 -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -ffp-contract=off -fno-math-errno ' +
+  '-fno-trapping-math -pthread -Wall -Wextra -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized ' +
+  '-Wno-unknown-warning-option'
+).split(' ');
 
 class BuildError extends Error {}
 
@@ -66,7 +67,7 @@ function walk(dir) {
       if (entry.isDirectory()) return walk(full);
       return entry.name.endsWith('.cc') ? [full] : [];
     })
-    .sort();
+    .toSorted();
 }
 
 /** Include directories of the Node-API headers, found as any module is. */
@@ -85,7 +86,10 @@ function nodeApi() {
         `The package ${name}, whose headers the build needs, is not installed: run npm install first.`,
       );
     }
-    found.push({ dir: path.join(path.dirname(manifest), dir), version: JSON.parse(readFileSync(manifest, 'utf8')).version });
+    found.push({
+      dir: path.join(path.dirname(manifest), dir),
+      version: JSON.parse(readFileSync(manifest, 'utf8')).version,
+    });
   }
   return found;
 }
@@ -134,7 +138,17 @@ function progress(done, total, name) {
 function compile(compiler, unit) {
   return new Promise((resolve, reject) => {
     const temporary = `${unit.object}.${process.pid}.tmp`;
-    const args = [...compiler.args, ...unit.flags, '-MMD', '-MF', unit.dependencies, '-c', unit.source, '-o', temporary];
+    const args = [
+      ...compiler.args,
+      ...unit.flags,
+      '-MMD',
+      '-MF',
+      unit.dependencies,
+      '-c',
+      unit.source,
+      '-o',
+      temporary,
+    ];
     execFile(compiler.command, args, { maxBuffer: 1 << 26 }, (error, _stdout, stderr) => {
       if (error) {
         rmSync(temporary, { force: true });
@@ -178,7 +192,9 @@ function link(compiler, objects, flags, output) {
   });
   if (result.status !== 0) {
     rmSync(temporary, { force: true });
-    throw new BuildError(`${result.stderr}\nLinking ${path.relative(root, output)} failed: see the linker's message above.`);
+    throw new BuildError(
+      `${result.stderr}\nLinking ${path.relative(root, output)} failed: see the linker's message above.`,
+    );
   }
   // A running process may have the old file mapped: the name moves to a new file, the old bytes stay.
   renameSync(temporary, output);
@@ -200,7 +216,8 @@ async function build() {
 
   const folders = ['cpu', 'executor', sanitize ? 'test' : 'addon'];
   const flags = [...commonFlags, `-I${path.join(native, 'include')}`, `-I${native}`];
-  if (sanitize) flags.push(`-fsanitize=${sanitize}`, '-fno-omit-frame-pointer', '-fno-sanitize-recover=all', '-g', '-O1');
+  if (sanitize)
+    flags.push(`-fsanitize=${sanitize}`, '-fno-omit-frame-pointer', '-fno-sanitize-recover=all', '-g', '-O1');
   for (const header of headers) flags.push('-isystem', header.dir);
   flags.push('-DNAPI_VERSION=8', '-DNAPI_CPP_EXCEPTIONS', '-DNODE_ADDON_API_DISABLE_DEPRECATED');
 
@@ -211,7 +228,15 @@ async function build() {
       const isa = isaFlags(source);
       if (isa === undefined) return [];
       const object = path.join(objectDir, `${path.relative(native, source).replaceAll(path.sep, '__')}.o`);
-      return [{ source, object, dependencies: object.replace(/\.o$/, '.d'), flags: [...flags, ...isa], verbose: opts.verbose }];
+      return [
+        {
+          source,
+          object,
+          dependencies: object.replace(/\.o$/, '.d'),
+          flags: [...flags, ...isa],
+          verbose: opts.verbose,
+        },
+      ];
     });
 
   mkdirSync(objectDir, { recursive: true });
@@ -273,10 +298,14 @@ async function build() {
   }
 }
 
+/** Match of a test source, with the folder that it lies in; null for all others. */
+function suiteOf(unit) {
+  return /^test[\\/](?:([^\\/]+)[\\/])?/.exec(path.relative(native, unit.source));
+}
+
 /** What is linked from which units: the addon from all, or one program a folder of native/test, each with all that is not a test. */
 function outputs(units, testing) {
   if (!testing) return [['dsi_kernels.node', units]];
-  const suiteOf = (unit) => /^test[\\/](?:([^\\/]+)[\\/])?/.exec(path.relative(native, unit.source));
   const shared = units.filter((unit) => suiteOf(unit) === null);
   const suites = new Map();
   for (const unit of units) {

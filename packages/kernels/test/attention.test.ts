@@ -32,6 +32,13 @@ const shapes: Readonly<Record<string, AttentionShape>> = {
   'window of one': { ...base, window: 1, dtype: 'f16' },
 };
 
+/** Rows of a, each followed by a row of x. */
+const join = (a: Float32Array, aw: number, x: Float32Array, xw: number, rows: number) =>
+  Float32Array.from({ length: rows * (aw + xw) }, (_, i) => {
+    const [row, col] = [Math.floor(i / (aw + xw)), i % (aw + xw)];
+    return col < aw ? a[row * aw + col]! : x[row * xw + col - aw]!;
+  });
+
 for (const isa of isas) {
   describeNative(`attention on ${isa}`, () => {
     const backend = suiteBackend({ isa });
@@ -48,23 +55,28 @@ for (const isa of isas) {
       }
     });
 
-    it.each(['f32', 'f16', 'bf16'] as const)('a row has the same bits alone, in a batch and in chunks: %s', async (dtype) => {
-      const shape = { ...base, dtype, window: dtype === 'f16' ? 100 : 0 };
-      const sequences = makeSequences(shape, [530, 290, 17], 64);
-      const width = shape.heads * shape.valueDim;
-      const whole = await runSteps(backend(), shape, 64, [
-        sequences.map((sequence) => ({ sequence, begin: 0, end: sequence.length })),
-      ]);
-      let at = 0;
-      for (const sequence of sequences) {
-        const expected = bits(whole[0]!.subarray(at, at + sequence.length * width));
-        at += sequence.length * width;
-        const cuts = [0, 1, 2, 70, 255, 256, 257, 513, 529, 530].filter((c) => c < sequence.length);
-        const steps = [...cuts.keys()].map((i) => [{ sequence, begin: cuts[i]!, end: cuts[i + 1] ?? sequence.length }]);
-        const pieces = await runSteps(backend(), shape, 64, steps);
-        expect(pieces.flatMap((piece) => bits(piece))).toEqual(expected);
-      }
-    });
+    it.each(['f32', 'f16', 'bf16'] as const)(
+      'a row has the same bits alone, in a batch and in chunks: %s',
+      async (dtype) => {
+        const shape = { ...base, dtype, window: dtype === 'f16' ? 100 : 0 };
+        const sequences = makeSequences(shape, [530, 290, 17], 64);
+        const width = shape.heads * shape.valueDim;
+        const whole = await runSteps(backend(), shape, 64, [
+          sequences.map((sequence) => ({ sequence, begin: 0, end: sequence.length })),
+        ]);
+        let at = 0;
+        for (const sequence of sequences) {
+          const expected = bits(whole[0]!.subarray(at, at + sequence.length * width));
+          at += sequence.length * width;
+          const cuts = [0, 1, 2, 70, 255, 256, 257, 513, 529, 530].filter((c) => c < sequence.length);
+          const steps = [...cuts.keys()].map((i) => [
+            { sequence, begin: cuts[i]!, end: cuts[i + 1] ?? sequence.length },
+          ]);
+          const pieces = await runSteps(backend(), shape, 64, steps);
+          expect(pieces.flatMap((piece) => bits(piece))).toEqual(expected);
+        }
+      },
+    );
 
     it('mla_attention reads keys and values from one latent row', async () => {
       const [T, H, C, Dr] = [37, 4, 48, 16];
@@ -100,11 +112,6 @@ for (const isa of isas) {
           block_tables: Int32Array.of(0, 1, 2),
         },
       });
-      const join = (a: Float32Array, aw: number, x: Float32Array, xw: number, rows: number) =>
-        Float32Array.from({ length: rows * (aw + xw) }, (_, i) => {
-          const [row, col] = [Math.floor(i / (aw + xw)), i % (aw + xw)];
-          return col < aw ? a[row * aw + col]! : x[row * xw + col - aw]!;
-        });
       const shape = { ...base, heads: H, kvHeads: 1, headDim: C + Dr, valueDim: C };
       const expected = referenceAttention(shape, {
         length: T,

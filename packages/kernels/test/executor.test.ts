@@ -30,6 +30,13 @@ const weights = [
   f32Weight('unused', [4], normals(4, 3)),
 ];
 
+const replaceOp = (index: number, change: object) => (p: Program) => ({
+  ops: p.ops.map((op, i) => (i === index ? { ...op, ...change } : op)),
+});
+const replaceTensor = (name: string, change: object) => (p: Program) => ({
+  tensors: p.tensors.map((t) => (t.name === name ? { ...t, ...change } : t)) as Program['tensors'],
+});
+
 describeNative('executor', () => {
   const backend = suiteBackend();
 
@@ -39,7 +46,10 @@ describeNative('executor', () => {
     return { set, kv, executable: backend().compile(program, set, kv) };
   }
 
-  const good = { dims: { T: 3, S: 0, R: 2, B: 0 }, inputs: { tokens: Int32Array.of(9, 0, 4), rows: Int32Array.of(2, 0) } };
+  const good = {
+    dims: { T: 3, S: 0, R: 2, B: 0 },
+    inputs: { tokens: Int32Array.of(9, 0, 4), rows: Int32Array.of(2, 0) },
+  };
 
   it('runs, reports times, and refuses a second launch before the first has settled', async () => {
     const { executable, set, kv } = await compiled();
@@ -70,16 +80,30 @@ describeNative('executor', () => {
     const launch = executable.launch({ dims: { ...good.dims, ...dims }, inputs: { ...good.inputs, ...inputs } });
     await expect(launch).rejects.toThrow(LaunchError);
     await expect(launch).rejects.toThrow(message);
-    await expect(executable.launch({ ...good, inputs: { rows: good.inputs.rows } })).rejects.toThrow(/"tokens" is missing/);
+    await expect(executable.launch({ ...good, inputs: { rows: good.inputs.rows } })).rejects.toThrow(
+      /"tokens" is missing/,
+    );
     expect((await executable.launch(good))['z']!.length).toBe(64);
     executable.dispose();
   });
 
   it('checks slots, positions, starts, tables and block copies', async () => {
-    const shape: AttentionShape = { heads: 2, kvHeads: 1, headDim: 8, valueDim: 8, window: 4, blockSize: 4, dtype: 'f32' };
+    const shape: AttentionShape = {
+      heads: 2,
+      kvHeads: 1,
+      headDim: 8,
+      valueDim: 8,
+      window: 4,
+      blockSize: 4,
+      dtype: 'f32',
+    };
     const program = attentionProgram(shape);
     const set = await backend().loadWeights([], weightUses([program]), { numerics: 'exact' });
-    const kv = backend().createKv(['k_cache', 'v_cache'].map((name) => ({ name, width: 8, dtype: 'f32' as const })), 8, 4);
+    const kv = backend().createKv(
+      ['k_cache', 'v_cache'].map((name) => ({ name, width: 8, dtype: 'f32' as const })),
+      8,
+      4,
+    );
     const executable = backend().compile(program, set, kv);
     const [sequence] = makeSequences(shape, [12], 8);
     const args = () => stepArgs(shape, [{ sequence: sequence!, begin: 0, end: 12 }]);
@@ -98,7 +122,9 @@ describeNative('executor', () => {
       breakIt(bad);
       await expect(executable.launch(bad)).rejects.toThrow(message);
     }
-    await expect(executable.launch({ ...args(), blockCopies: Int32Array.of(0, 8) })).rejects.toThrow(/blockCopies\[1\] is 8/);
+    await expect(executable.launch({ ...args(), blockCopies: Int32Array.of(0, 8) })).rejects.toThrow(
+      /blockCopies\[1\] is 8/,
+    );
     await expect(executable.launch({ ...args(), blockCopies: Int32Array.of(0) })).rejects.toThrow(/pairs/);
     const full = (await executable.launch(args()))['o']!;
 
@@ -133,12 +159,6 @@ describeNative('executor', () => {
       const program = embeddingProgram();
       return backend().compile({ ...program, ...change(program) }, set, kv);
     };
-    const replaceOp = (index: number, change: object) => (p: Program) => ({
-      ops: p.ops.map((op, i) => (i === index ? { ...op, ...change } : op)),
-    });
-    const replaceTensor = (name: string, change: object) => (p: Program) => ({
-      tensors: p.tensors.map((t) => (t.name === name ? { ...t, ...change } : t)) as Program['tensors'],
-    });
     const cases: [(p: Program) => Partial<Program>, RegExp][] = [
       [replaceOp(1, { attrs: {} }), /op 1 \(rms_norm\), attribute eps/],
       [replaceOp(1, { inputs: [0, 3] }), /op 1 \(rms_norm\), x: "tokens" is input i32, it must be f32/],
@@ -220,7 +240,9 @@ describeNative('executor', () => {
     await expect(failed).rejects.toThrow(WeightLoadError);
     await expect(failed).rejects.toThrow(/weight "norm": the file \/nonexistent\/model.safetensors cannot be opened/);
     const short = [{ ...weights[1]!, data: [{ bytes: new Uint8Array(100) }] }];
-    await expect(backend().loadWeights(short, uses, { numerics: 'exact' })).rejects.toThrow(/32 elements take 128 bytes and there are 100/);
+    await expect(backend().loadWeights(short, uses, { numerics: 'exact' })).rejects.toThrow(
+      /32 elements take 128 bytes and there are 100/,
+    );
     const cut = [{ ...weights[1]!, data: [{ file: import.meta.filename, offset: 0, byteLength: 2 ** 40 }] }];
     await expect(backend().loadWeights(cut, uses, { numerics: 'exact' })).rejects.toThrow(/lie beyond the end/);
     const twice = [weights[1]!, weights[1]!];
@@ -234,6 +256,8 @@ describeNative('executor', () => {
     expect(() => createCpuBackend({ isa: backend().isa === 'generic' ? 'avx2' : 'generic' })).toThrow(RangeError);
     expect(() => backend().createKv([{ name: 'k', width: 0, dtype: 'f32' }], 1, 1)).toThrow(/width of "k" is 0/);
     expect(() => backend().createKv([], 2 ** 20, 2 ** 20)).toThrow(/slots are more than/);
-    expect(() => backend().createKv([{ name: 'k', width: 2 ** 20, dtype: 'f32' }], 2 ** 26, 16)).toThrow(/createKv of \d+ bytes/);
+    expect(() => backend().createKv([{ name: 'k', width: 2 ** 20, dtype: 'f32' }], 2 ** 26, 16)).toThrow(
+      /createKv of \d+ bytes/,
+    );
   });
 });

@@ -47,18 +47,18 @@ function reference(logits: ArrayLike<number>, bias: ArrayLike<number> | undefine
   const choice = scores.map((s, i) => s + (bias?.[i] ?? 0));
   const size = x.length / r.nGroup;
   const groups = Array.from({ length: r.nGroup }, (_, g) => {
-    const best = choice.slice(g * size, (g + 1) * size).sort((a, b) => b - a);
+    const best = choice.slice(g * size, (g + 1) * size).toSorted((a, b) => b - a);
     return { g, score: r.groupScore === 'max' ? best[0]! : best[0]! + best[1]! };
   });
   const kept = new Set(
     groups
-      .sort((a, b) => b.score - a.score || a.g - b.g)
+      .toSorted((a, b) => b.score - a.score || a.g - b.g)
       .slice(0, r.topkGroup)
       .map((group) => group.g),
   );
   const ids = [...choice.keys()]
     .filter((i) => kept.has(Math.floor(i / size)))
-    .sort((a, b) => choice[b]! - choice[a]! || a - b)
+    .toSorted((a, b) => choice[b]! - choice[a]! || a - b)
     .slice(0, r.topK);
   const sum = r.normalize ? ids.reduce((s, i) => s + scores[i]!, 0) + 1e-20 : 1;
   return { ids, weights: ids.map((i) => (scores[i]! / sum) * r.scale) };
@@ -89,7 +89,7 @@ for (const isa of isas) {
       const out = await run(route, T, experts, logits, bias);
       for (let t = 0; t < T; t++) {
         const expected = reference(logits.subarray(t * experts, (t + 1) * experts), bias, route);
-        expect([...out['ids']!.slice(t * route.topK, (t + 1) * route.topK)]).toEqual(expected.ids);
+        expect(Array.from(out['ids']!.slice(t * route.topK, (t + 1) * route.topK))).toEqual(expected.ids);
         expectClose(out['weights']!.slice(t * route.topK, (t + 1) * route.topK), expected.weights, 1e-5);
       }
     });

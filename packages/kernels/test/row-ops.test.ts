@@ -69,13 +69,13 @@ for (const isa of isas) {
       const T = 3;
       const [a, c, gate] = [normals(T * d, 4, 4), normals(T * d, 5), normals(T, 6, 3)];
       const shape = ['T', d] as const;
-      const silu = singleOp(
-        'silu_mul',
-        { gate: { shape, data: a }, up: { shape, data: c } },
-        { y: shape },
-      );
+      const silu = singleOp('silu_mul', { gate: { shape, data: a }, up: { shape, data: c } }, { y: shape });
       const silued = await runOnce(backend(), silu.program, { dims: { T }, inputs: silu.inputs });
-      expectClose(silued['y']!, a.map((v, i) => v * sigmoid(v) * c[i]!), 1e-6);
+      expectClose(
+        silued['y']!,
+        a.map((v, i) => v * sigmoid(v) * c[i]!),
+        1e-6,
+      );
 
       const add = singleOp('add', { a: { shape, data: a }, b: { shape, data: c } }, { y: shape });
       const added = await runOnce(backend(), add.program, { dims: { T }, inputs: add.inputs });
@@ -87,7 +87,11 @@ for (const isa of isas) {
         { y: shape },
       );
       const scaled = await runOnce(backend(), gated.program, { dims: { T }, inputs: gated.inputs });
-      expectClose(scaled['y']!, c.map((v, i) => v * sigmoid(gate[Math.floor(i / d)]!)), 1e-6);
+      expectClose(
+        scaled['y']!,
+        c.map((v, i) => v * sigmoid(gate[Math.floor(i / d)]!)),
+        1e-6,
+      );
     });
 
     it('silu_mul keeps the meaning of infinities, NaN and subnormal results', async () => {
@@ -99,7 +103,11 @@ for (const isa of isas) {
         { y: ['T'] },
       );
       const { y } = await runOnce(backend(), program, { dims: { T: gate.length }, inputs });
-      expectClose(y!, gate.map((v) => v * sigmoid(v)), 1e-6);
+      expectClose(
+        y!,
+        gate.map((v) => v * sigmoid(v)),
+        1e-6,
+      );
     });
 
     it('slice and gather_rows copy, with repeated rows', async () => {
@@ -150,7 +158,11 @@ for (const isa of isas) {
 
     it('runs with no rows at all', async () => {
       const empty = new Float32Array(0);
-      const { program, inputs } = singleOp('add', { a: { shape: ['T', 8], data: empty }, b: { shape: ['T', 8], data: empty } }, { y: ['T', 8] });
+      const { program, inputs } = singleOp(
+        'add',
+        { a: { shape: ['T', 8], data: empty }, b: { shape: ['T', 8], data: empty } },
+        { y: ['T', 8] },
+      );
       const { y } = await runOnce(backend(), program, { inputs });
       expect(y!.length).toBe(0);
     });

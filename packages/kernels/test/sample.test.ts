@@ -61,9 +61,7 @@ describeNative('sample against transformers', () => {
     const source = fixture.logits[name]!.map((x) => (x === '-inf' ? -Infinity : Number(x)));
     const biases = new Map(source.flatMap((x, id) => (x === -Infinity ? [[id, -Infinity] as const] : [])));
     const logits = Float32Array.from(source, (x) => (x === -Infinity ? 0 : x));
-    const out = await sampler.run(logits, [
-      { ...rowOf(chain), biases, logprobs: vocabulary, processedLogprobs: true },
-    ]);
+    const out = await sampler.run(logits, [{ ...rowOf(chain), biases, logprobs: vocabulary, processedLogprobs: true }]);
     expect(out['status']![0]).toBe(SampleStatus.ok);
     const kept = [...out['top_ids']!].filter((id) => id >= 0);
     const probs = [...out['top_logprobs']!].slice(0, kept.length).map((x) => Math.exp(x));
@@ -107,9 +105,20 @@ for (const isa of isas) {
           repetitionPenalty: 1.3,
           frequencyPenalty: 0.2,
           presencePenalty: 0.1,
-          penalties: new Map([[3, 0], [Math.floor(next() * vocabulary), 2], [1002, 1]].map(([a, b]) => [a!, b!])),
+          penalties: new Map(
+            [
+              [3, 0],
+              [Math.floor(next() * vocabulary), 2],
+              [1002, 1],
+            ].map(([a, b]) => [a!, b!]),
+          ),
         }),
-        ...(next() < 0.3 && { biases: new Map([[5, -Infinity], [77, 3.5]]) }),
+        ...(next() < 0.3 && {
+          biases: new Map([
+            [5, -Infinity],
+            [77, 3.5],
+          ]),
+        }),
         seed: (BigInt(i) << 40n) + 12345n,
         choice: i % 3,
         index: i * 7,
@@ -152,14 +161,22 @@ for (const isa of isas) {
         { ...row, processedLogprobs: true },
       ]);
       const lse = Math.log(logits.reduce((s, x) => s + Math.exp(x), 0));
-      const ranked = [...logits].map((x, id) => ({ x, id })).sort((a, b) => b.x - a.x || a.id - b.id);
-      expect([...out['top_ids']!.slice(0, 5)]).toEqual([...ranked.slice(0, 4).map((r) => r.id), -1]);
-      expectClose(out['top_logprobs']!.slice(0, 4), ranked.slice(0, 4).map((r) => r.x - lse), 1e-6);
+      const ranked = [...logits].map((x, id) => ({ x, id })).toSorted((a, b) => b.x - a.x || a.id - b.id);
+      expect(Array.from(out['top_ids']!.slice(0, 5))).toEqual([...ranked.slice(0, 4).map((r) => r.id), -1]);
+      expectClose(
+        out['top_logprobs']!.slice(0, 4),
+        ranked.slice(0, 4).map((r) => r.x - lse),
+        1e-6,
+      );
       expect(out['logprobs']![0]).toBeCloseTo(logits[out['tokens']![0]!]! - lse, 5);
       const kept = candidates(logits, row);
       const keptLse = Math.log(kept.reduce((s, c) => s + Math.exp(c.z), 0));
-      expect([...out['top_ids']!.slice(5)]).toEqual([...kept.map((c) => c.id), -1, -1]);
-      expectClose(out['top_logprobs']!.slice(5, 8), kept.map((c) => c.z - keptLse), 1e-6);
+      expect(Array.from(out['top_ids']!.slice(5))).toEqual([...kept.map((c) => c.id), -1, -1]);
+      expectClose(
+        out['top_logprobs']!.slice(5, 8),
+        kept.map((c) => c.z - keptLse),
+        1e-6,
+      );
       sampler.dispose();
     });
 

@@ -101,7 +101,6 @@ function checkBinding(program: Program, weights: CpuWeightSet, kv: CpuKvStorage)
   });
 }
 
-
 function sameShape(a: readonly unknown[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((size, i) => size === b[i]);
 }

@@ -32,7 +32,9 @@ export class CpuKvStorage implements KvStorage {
     if (this.index.size !== specs.length) throw new RangeError('createKv: two tensors have the same name');
     for (const spec of specs) {
       if (!Number.isSafeInteger(spec.width) || spec.width < 1 || spec.width >= 2 ** 31) {
-        throw new RangeError(`createKv: the width of "${spec.name}" is ${spec.width}, it must be a whole number above 0`);
+        throw new RangeError(
+          `createKv: the width of "${spec.name}" is ${spec.width}, it must be a whole number above 0`,
+        );
       }
       if (!dtypes.includes(spec.dtype)) {
         throw new RangeError(`createKv: the dtype of "${spec.name}" is ${spec.dtype}, it must be ${dtypes.join(', ')}`);

@@ -22,18 +22,19 @@ function host(changes: Partial<LoaderHost> = {}): LoaderHost {
 
 const local = '/app/node_modules/@dsi/kernels/build/Release/dsi_kernels.node';
 
+const installed = (name: string) => `/app/node_modules/${name}`;
+
 describe('findNative', () => {
   it('prefers the platform package, then the local build', () => {
-    const resolve = (name: string) => `/app/node_modules/${name}`;
     const platform = '/app/node_modules/@dsi/kernels-linux-x64-gnu/dsi_kernels.node';
-    expect(findNative(host({ resolve, exists: () => true }))).toEqual({ addon, path: platform });
+    expect(findNative(host({ resolve: installed, exists: () => true }))).toEqual({ addon, path: platform });
     expect(findNative(host({ exists: (file) => file === local }))).toEqual({ addon, path: local });
   });
 
   it('goes on when a candidate does not load, and lists every reason with its remedy', () => {
     const result = findNative(
       host({
-        resolve: (name) => `/app/node_modules/${name}`,
+        resolve: installed,
         exists: () => true,
         load(file) {
           throw new Error(`${file}: version GLIBC_2.38 not found\nmore`);

@@ -17,14 +17,7 @@ const formats: readonly WeightFormat[] = [
 ];
 
 /** Bit numbers of `WeightUse` in native/executor/load.h. */
-const weightUseNames: readonly WeightUse[] = [
-  'embedding',
-  'linear',
-  'linear_f32',
-  'head_linear',
-  'experts',
-  'vector',
-];
+const weightUseNames: readonly WeightUse[] = ['embedding', 'linear', 'linear_f32', 'head_linear', 'experts', 'vector'];
 
 /** Attributes in the order in which native/executor/executable.cc reads them. */
 const attrOrder: Partial<Readonly<Record<OpName, readonly string[]>>> = {
@@ -116,7 +109,9 @@ export function lowerWeight(weight: WeightTensor, uses: ReadonlySet<WeightUse>):
     fail(`its perm must hold ${cols} column numbers in 0..${cols - 1}`);
   }
   if (blockScales && ![blockScales.blockRows, blockScales.blockCols].every((n) => Number.isSafeInteger(n) && n > 0)) {
-    fail(`its scale blocks are ${blockScales.blockRows} x ${blockScales.blockCols}, both must be whole numbers above 0`);
+    fail(
+      `its scale blocks are ${blockScales.blockRows} x ${blockScales.blockCols}, both must be whole numbers above 0`,
+    );
   }
   const parts = (list: readonly WeightBytes[] | undefined): LoweredBytes[] =>
     (list ?? []).map((part) => {
@@ -148,6 +143,7 @@ export function lowerWeight(weight: WeightTensor, uses: ReadonlySet<WeightUse>):
 export function sourceBytes(weight: WeightTensor): number {
   const all = [weight.data, weight.blockScales?.data, weight.int4?.scales, weight.int4?.zeros];
   let total = 0;
-  for (const part of all.flatMap((list) => list ?? [])) total += 'bytes' in part ? part.bytes.byteLength : part.byteLength;
+  for (const part of all.flatMap((list) => list ?? []))
+    total += 'bytes' in part ? part.bytes.byteLength : part.byteLength;
   return total;
 }

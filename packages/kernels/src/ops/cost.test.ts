@@ -10,7 +10,12 @@ it('counts a product by its multiply-adds and its resident weights', () => {
   const x = b.input('x', 'f32', ['T', 64]);
   const [w, bias] = [b.weight('w', [100, 64]), b.weight('bias', [100])];
   const program = b.op('linear', [x, w, bias], [b.value('y', ['T', 100])]).build();
-  const step = { dims, visiblePairs: 0, cachedRows: 0, weightBytes: (name: string) => (name === 'w' ? 3400 : undefined) };
+  const step = {
+    dims,
+    visiblePairs: 0,
+    cachedRows: 0,
+    weightBytes: (name: string) => (name === 'w' ? 3400 : undefined),
+  };
   expect(opCost(program, 0, step)).toEqual({ flops: 2 * 4 * 6400, bytes: 4 * 64 * 4 + 3400 + 400 + 4 * 100 * 4 });
 });
 

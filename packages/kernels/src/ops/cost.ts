@@ -107,7 +107,10 @@ const rules: Readonly<Record<OpName, Rule>> = {
     const share = typeof length === 'number' ? length / c.axis(0, -1) : 1;
     return { bytes: c.operandBytes(() => share), flops: 0 };
   },
-  gather_rows: (c) => ({ bytes: c.operandBytes((i) => (i === 0 ? c.axis(1, 0) / Math.max(1, c.axis(0, 0)) : 1)), flops: 0 }),
+  gather_rows: (c) => ({
+    bytes: c.operandBytes((i) => (i === 0 ? c.axis(1, 0) / Math.max(1, c.axis(0, 0)) : 1)),
+    flops: 0,
+  }),
   moe_route: (c) => ({ bytes: c.operandBytes(), flops: 5 * c.size(c.tensor(0)) }),
   moe_mlp(c) {
     const [tokens, k, experts] = [c.axis(1, 0), c.axis(1, 1), c.axis(3, 0)];

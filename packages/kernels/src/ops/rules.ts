@@ -189,7 +189,8 @@ const rules: Readonly<Record<OpName, (c: OpCall) => void>> = {
   },
   linear(c) {
     const n = (c.op.inputs.length - 1) / 2;
-    if (!positive(n)) c.fail('inputs', `there are ${c.op.inputs.length}, it takes x, n weights and n biases (-1: none)`);
+    if (!positive(n))
+      c.fail('inputs', `there are ${c.op.inputs.length}, it takes x, n weights and n biases (-1: none)`);
     c.counts(2 * n + 1, n);
     const x = c.input(0, 'x', 'f32', ['...', 'K']);
     c.last(x, 'x');

@@ -73,7 +73,7 @@ export function candidates(logits: Float32Array, row: SampleRow): Candidate[] {
   const t = Math.fround(row.temperature ?? 1);
   if (t > 0) z.forEach((v, i) => (z[i] = v / t));
   let list = [...z].map((v, id) => ({ id, z: v })).filter((c) => c.z > -Infinity);
-  list.sort(byRank);
+  list = list.toSorted(byRank);
   if (t === 0 || list.length === 0) return list;
   if (row.topNSigma !== undefined && row.topNSigma > 0) {
     const mean = list.reduce((s, c) => s + c.z, 0) / list.length;
@@ -89,12 +89,15 @@ export function candidates(logits: Float32Array, row: SampleRow): Candidate[] {
     const { e, total } = masses(list);
     const information = e.map((x) => -Math.log(x / total));
     const entropy = e.reduce((s, x, i) => s + (x / total) * information[i]!, 0);
-    const order = list.map((c, i) => ({ c, i, d: Math.abs(information[i]! - entropy) })).sort((a, b) => a.d - b.d);
+    const order = list.map((c, i) => ({ c, i, d: Math.abs(information[i]! - entropy) })).toSorted((a, b) => a.d - b.d);
     let sum = 0;
     let last = order.findIndex((o) => (sum += e[o.i]! / total) >= Math.fround(row.typicalP!));
     if (last < 0) last = order.length - 1;
     const farthest = order[last]!.d;
-    list = order.filter((o) => o.d <= farthest).map((o) => o.c).sort(byRank);
+    list = order
+      .filter((o) => o.d <= farthest)
+      .map((o) => o.c)
+      .toSorted(byRank);
   }
   if (row.topP !== undefined && row.topP < 1) {
     const { e, total } = masses(list);
