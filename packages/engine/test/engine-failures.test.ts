@@ -156,7 +156,7 @@ test('a worker that dies while loading, and a load that is aborted', async () =>
   const hanging = new Worker('setInterval(() => {}, 1000)', { eval: true });
   const exited = once(hanging, 'exit');
   const controller = new AbortController();
-  const connecting = EngineClient.connect(workerLink(hanging), { signal: controller.signal });
+  const connecting = EngineClient.connect(workerLink(hanging, 50), { signal: controller.signal });
   controller.abort(new Error('never mind'));
   await expect(connecting).rejects.toThrow('never mind');
   await exited;

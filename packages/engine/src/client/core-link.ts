@@ -1,4 +1,5 @@
-import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
+import { setTimeout } from 'node:timers/promises';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import type { FromCore, ToCore } from '../core/protocol.js';
 
 /** The client's end of the wire to an EngineCore, whatever runs it. */
@@ -12,8 +13,18 @@ export interface CoreLink {
   setRef(ref: boolean): void;
 }
 
-/** Talks to a core in a worker thread. Owns the worker. */
-export function workerLink(worker: Worker): CoreLink {
+/**
+ * Talks to a core in a worker thread. Owns the worker.
+ * @param graceMs what the worker gets to free what is native before it is ended by force
+ */
+export function workerLink(worker: Worker, graceMs = 5000): CoreLink {
+  let exited = false;
+  const exit = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      exited = true;
+      resolve();
+    });
+  });
   return {
     post: (message) => worker.postMessage(message, []),
     listen(onMessage, onEnd) {
@@ -22,7 +33,13 @@ export function workerLink(worker: Worker): CoreLink {
       worker.on('exit', (code) => onEnd(`exit code ${code}`));
     },
     async terminate() {
-      await worker.terminate();
+      if (exited) return;
+      worker.ref();
+      worker.postMessage({ type: 'close' } satisfies ToCore, []);
+      const grace = new AbortController();
+      await Promise.race([exit, setTimeout(graceMs, undefined, { signal: grace.signal, ref: false }).catch(() => {})]);
+      grace.abort();
+      if (!exited) await worker.terminate();
     },
     setRef(ref) {
       if (ref) worker.ref();

@@ -2,6 +2,7 @@ import { EngineError } from './engine-error.js';
 
 /** The engine was closed before or while this request ran. */
 export class EngineClosedError extends EngineError {
+  override readonly name: string = 'EngineClosedError';
   readonly code = 'engine_closed';
 
   constructor(_fields: Record<string, never> = {}) {
@@ -11,6 +12,7 @@ export class EngineClosedError extends EngineError {
 
 /** The engine's worker ended unexpectedly; every pending request rejects with this. */
 export class EngineCrashedError extends EngineError {
+  override readonly name: string = 'EngineCrashedError';
   readonly code = 'engine_crashed';
   readonly reason: string;
 
@@ -28,6 +30,7 @@ export interface BackendCandidate {
 
 /** The requested backend cannot run here. Nothing else is taken in its place. */
 export class BackendUnavailableError extends EngineError {
+  override readonly name: string = 'BackendUnavailableError';
   readonly code = 'backend_unavailable';
   readonly backend: string;
   readonly candidates: readonly BackendCandidate[];
@@ -45,6 +48,7 @@ export class BackendUnavailableError extends EngineError {
 
 /** The model does not fit the engine's settings (context, memory, pool). */
 export class EngineConfigError extends EngineError {
+  override readonly name: string = 'EngineConfigError';
   readonly code = 'engine_config';
   readonly field: string;
   readonly value: unknown;
@@ -60,6 +64,7 @@ export class EngineConfigError extends EngineError {
 
 /** An error of another package that came over from the worker: its name, message and code are kept. */
 export class RemoteError extends EngineError {
+  override readonly name: string;
   readonly code: string;
   readonly fields: Readonly<Record<string, unknown>>;
 

@@ -2,6 +2,7 @@ import { EngineError } from './engine-error.js';
 
 /** A request parameter is out of its range or of the wrong type. `param` is the field in the snake_case of HTTP APIs. */
 export class InvalidParameterError extends EngineError {
+  override readonly name: string = 'InvalidParameterError';
   readonly code = 'invalid_parameter';
   readonly field: string;
   readonly value: unknown;
@@ -22,6 +23,7 @@ export class InvalidParameterError extends EngineError {
 
 /** Prompt (plus at least one new token) does not fit the context. */
 export class ContextLengthError extends EngineError {
+  override readonly name: string = 'ContextLengthError';
   readonly code = 'context_length_exceeded';
   readonly promptTokens: number;
   readonly maxTokens: number;
@@ -40,6 +42,7 @@ export class ContextLengthError extends EngineError {
 
 /** The request needs more KV-cache tokens than the whole pool has: it could never run. */
 export class KvCapacityError extends EngineError {
+  override readonly name: string = 'KvCapacityError';
   readonly code = 'kv_capacity_exceeded';
   readonly neededTokens: number;
   readonly capacityTokens: number;
@@ -56,6 +59,7 @@ export class KvCapacityError extends EngineError {
 
 /** The waiting queue is at its limit; try again later. */
 export class QueueFullError extends EngineError {
+  override readonly name: string = 'QueueFullError';
   readonly code = 'queue_full';
   readonly waiting: number;
   readonly limit: number;
@@ -69,6 +73,7 @@ export class QueueFullError extends EngineError {
 
 /** The model produced NaN or infinite logits for this request. Nothing it wrote stays in the prefix cache. */
 export class NumericalError extends EngineError {
+  override readonly name: string = 'NumericalError';
   readonly code = 'numerical_error';
   /** Position in the sequence (prompt and output) whose logits were not finite. */
   readonly position: number;
@@ -81,6 +86,7 @@ export class NumericalError extends EngineError {
 
 /** The native call of the step that this request took part in failed. Requests of other steps go on. */
 export class StepFailedError extends EngineError {
+  override readonly name: string = 'StepFailedError';
   readonly code = 'step_failed';
   readonly reason: string;
 
@@ -92,6 +98,7 @@ export class StepFailedError extends EngineError {
 
 /** A request id is already in use. */
 export class DuplicateRequestError extends EngineError {
+  override readonly name: string = 'DuplicateRequestError';
   readonly code = 'duplicate_request';
   readonly requestId: string;
 
@@ -103,6 +110,7 @@ export class DuplicateRequestError extends EngineError {
 
 /** A chat was asked of a model that has no chat template. */
 export class ChatTemplateMissingError extends EngineError {
+  override readonly name: string = 'ChatTemplateMissingError';
   readonly code = 'no_chat_template';
 
   constructor() {
