@@ -25,14 +25,14 @@ describe.each(fixtureNames)('%s', (name) => {
   });
   afterAll(() => fixture.close());
 
-  function build(prompt: FixturePrompt): BuiltModel {
+  function build(prompt: FixturePrompt, numerics: 'exact' | 'fast' = 'exact'): BuiltModel {
     const definition = loadModelDefinition(fixture.files);
     const { scaling } = definition.config.rope;
     const length = prompt.ids.length + prompt.greedy.length;
     // LongRoPE has two sets of factors, chosen by the longest sequence: run each prompt with the set that is meant for it.
     const short = scaling.type === 'longrope' && length <= scaling.originalMaxPositions;
     return buildModel(definition, {
-      numerics: 'exact',
+      numerics,
       maxDims: dims,
       blockSize: 16,
       ...(short && { maxSequenceLength: scaling.originalMaxPositions }),
@@ -55,24 +55,27 @@ describe.each(fixtureNames)('%s', (name) => {
       runner.dispose();
     });
 
-    it('gives a sequence the same bits whatever shares its steps', async () => {
-      const prompt = fixture.record.prompts[1] as FixturePrompt;
-      const runner = await SequenceRunner.create(build(prompt), backend);
-      const alone = runner.open();
-      const expected = await runner.prefill(alone, prompt.ids);
-      const [a, b, c] = [runner.open(), runner.open(), runner.open()];
-      await runner.step([
-        { sequence: a, tokens: prompt.ids.slice(5, 20) },
-        { sequence: b, tokens: prompt.ids.slice(0, 11) },
-        { sequence: c, tokens: [7] },
-      ]);
-      const [, second] = await runner.step([
-        { sequence: c, tokens: [3] },
-        { sequence: b, tokens: prompt.ids.slice(11) },
-      ]);
-      expect(second?.logits).toEqual(expected);
-      runner.dispose();
-    });
+    it.each(['exact', 'fast'] as const)(
+      '%s: a sequence has the same bits whatever shares its steps',
+      async (numerics) => {
+        const prompt = fixture.record.prompts[1] as FixturePrompt;
+        const runner = await SequenceRunner.create(build(prompt, numerics), backend);
+        const alone = runner.open();
+        const expected = await runner.prefill(alone, prompt.ids);
+        const [a, b, c] = [runner.open(), runner.open(), runner.open()];
+        await runner.step([
+          { sequence: a, tokens: prompt.ids.slice(5, 20) },
+          { sequence: b, tokens: prompt.ids.slice(0, 11) },
+          { sequence: c, tokens: [7] },
+        ]);
+        const [, second] = await runner.step([
+          { sequence: c, tokens: [3] },
+          { sequence: b, tokens: prompt.ids.slice(11) },
+        ]);
+        expect(second?.logits).toEqual(expected);
+        runner.dispose();
+      },
+    );
 
     it.runIf(name.endsWith('deepseek_v3'))('predicts with its multi-token-prediction module', async () => {
       const { mtp } = fixture.record;
