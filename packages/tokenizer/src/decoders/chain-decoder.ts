@@ -31,27 +31,35 @@ export class ChainDecoder implements TokenDecoder {
   }
 }
 
+/** A window this long is emitted even if it seems to end inside a character. */
+const MAX_WINDOW = 64;
+
 /**
- * Decodes a window again with every token and gives what is new. The window starts two emissions back, which is as far
- * as a step of this family looks; an unfinished character at the end is held.
+ * Decodes a window of the last tokens again with every token and gives what is new. The window begins with the tokens
+ * of the emission before, as a token's text may depend on its neighbour; an unfinished character at the end is held.
  */
 class ChainStream implements TokenStream {
-  private ids: number[] = [];
-  private emitted = '';
+  private window: number[] = [];
+  /** How many tokens of the window are emitted already, and their text. */
+  private emitted = 0;
+  private emittedText = '';
 
   constructor(private readonly decoder: ChainDecoder) {}
 
   push(id: number): string {
-    this.ids.push(id);
-    const text = this.decoder.decode(this.ids);
-    if (text.endsWith('\ufffd') || !text.startsWith(this.emitted)) return '';
-    const fresh = text.slice(this.emitted.length);
-    this.emitted = text;
+    this.window.push(id);
+    const text = this.decoder.decode(this.window);
+    const settled = !text.endsWith('\ufffd') || this.window.length >= MAX_WINDOW;
+    if (!settled || text.length <= this.emittedText.length) return '';
+    const fresh = text.slice(this.emittedText.length);
+    this.window = this.window.slice(this.emitted);
+    this.emitted = this.window.length;
+    this.emittedText = this.decoder.decode(this.window);
     return fresh;
   }
 
   finish(): string {
-    const text = this.decoder.decode(this.ids);
-    return text.startsWith(this.emitted) ? text.slice(this.emitted.length) : '';
+    const text = this.decoder.decode(this.window);
+    return text.slice(this.emittedText.length);
   }
 }

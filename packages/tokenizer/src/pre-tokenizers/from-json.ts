@@ -17,6 +17,7 @@ import {
   split,
   SPLIT_BEHAVIORS,
   type SplitBehavior,
+  trailingBlankFinder,
 } from './split.js';
 
 /** `\w+|[^\w\s]+` as Rust's regular expressions read it: their words include joiners and letter-like numbers. */
@@ -85,6 +86,8 @@ export function patternFinder(value: unknown, path: string): Finder {
   if (typeof value === 'string') return literalFinder(value);
   if (isObject(value)) {
     if (typeof value['String'] === 'string') return literalFinder(value['String']);
+    // Searching this one would look at every run of blanks once for each of its characters.
+    if (value['Regex'] === '\\s+$') return trailingBlankFinder;
     if (typeof value['Regex'] === 'string') return regexFinder(translateRegex(value['Regex']));
   }
   throw new TokenizerFormatError(path, 'expected {"String": …} or {"Regex": …}');

@@ -1,3 +1,5 @@
+import { isWhitespace } from '../unicode/categories.js';
+
 /** What happens with the text that a pattern matched. */
 export type SplitBehavior = 'Removed' | 'Isolated' | 'MergedWithPrevious' | 'MergedWithNext' | 'Contiguous';
 
@@ -55,6 +57,27 @@ export function characterFinder(test: (codePoint: number) => boolean): Finder {
     if (start < text.length) emit(text.length, false);
   };
 }
+
+/** Matches of `\s+$`, where `$` is the end of the text or of a line: blanks up to there. */
+export const trailingBlankFinder: Finder = (text, emit) => {
+  let done = 0;
+  for (let start = 0; start < text.length;) {
+    if (!isWhitespace(text.charCodeAt(start))) {
+      start++;
+      continue;
+    }
+    let end = start;
+    while (end < text.length && isWhitespace(text.charCodeAt(end))) end++;
+    const stop = end === text.length ? end : text.lastIndexOf('\n', end - 1);
+    if (stop > start) {
+      if (start > done) emit(start, false);
+      emit(stop, true);
+      done = stop;
+    }
+    start = end;
+  }
+  if (done < text.length) emit(text.length, false);
+};
 
 /** Splits `text` and appends the pieces (never empty) to `out`. */
 export function split(text: string, find: Finder, behavior: SplitBehavior, invert: boolean, out: string[]): void {
