@@ -58,3 +58,4 @@ export {
 } from './hub/errors.js';
 export { resolveModel } from './hub/resolve-model.js';
 export type { HubOptions } from './hub/settings.js';
+export { convertToSafetensors, type ConvertToSafetensorsOptions } from './convert/convert-to-safetensors.js';

@@ -2,6 +2,7 @@ import { gguf } from '../gguf/fields.js';
 import type { GgufField } from '../gguf/value.js';
 import type { ModelConfig } from './config.js';
 import { UnsupportedConversionError } from './errors.js';
+import { llama3Factors } from './llama3-scaling.js';
 import type { GgufArchitecture } from './names.js';
 
 /** What a conversion needs to know about a model, read from config.json once. */
@@ -68,24 +69,6 @@ function ropeSection(config: ModelConfig): { rope: ModelConfig; type: string; th
   return { rope, type, theta: rope.optionalNumber('rope_theta') ?? config.optionalNumber('rope_theta') ?? 10000 };
 }
 
-/**
- * Divisor of each RoPE frequency under Llama 3's rule: 1 for short wavelengths, `factor` for long ones, a smooth
- * transition between. Formula: Meta's llama-models reference, apply_scaling.
- */
-function llama3Factors(rope: ModelConfig, theta: number, dims: number): Float32Array {
-  const factor = rope.optionalNumber('factor') ?? 8;
-  const lowFactor = rope.optionalNumber('low_freq_factor') ?? 1;
-  const highFactor = rope.optionalNumber('high_freq_factor') ?? 4;
-  const context = rope.optionalNumber('original_max_position_embeddings') ?? 8192;
-  return Float32Array.from({ length: dims / 2 }, (_, i) => {
-    const wavelength = 2 * Math.PI * theta ** ((2 * i) / dims);
-    if (wavelength < context / highFactor) return 1;
-    if (wavelength > context / lowFactor) return factor;
-    const smooth = (context / wavelength - lowFactor) / (highFactor - lowFactor);
-    return 1 / ((1 - smooth) / factor + smooth);
-  });
-}
-
 function phi3LongRope(config: ModelConfig, rope: ModelConfig, dims: number, out: FieldSet) {
   const original = config.optionalSize('original_max_position_embeddings') ?? config.size('max_position_embeddings');
   out.uint32('rope.scaling.original_context_length', original);
@@ -110,7 +93,18 @@ function ropeFields(config: ModelConfig, out: FieldSet, arch: GgufArchitecture, 
       return {};
     case 'llama3':
       if (arch !== 'llama') break;
-      return { ropeFactors: llama3Factors(rope, theta, dims) };
+      return {
+        ropeFactors: llama3Factors(
+          {
+            factor: rope.optionalNumber('factor') ?? 8,
+            low_freq_factor: rope.optionalNumber('low_freq_factor') ?? 1,
+            high_freq_factor: rope.optionalNumber('high_freq_factor') ?? 4,
+            original_max_position_embeddings: rope.optionalNumber('original_max_position_embeddings') ?? 8192,
+          },
+          theta,
+          dims,
+        ),
+      };
     case 'linear':
       out.string('rope.scaling.type', 'linear');
       out.float32('rope.scaling.factor', rope.number('factor'));

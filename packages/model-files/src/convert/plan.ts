@@ -169,5 +169,5 @@ export function planTensors(
   extra('rope_freqs.weight', model.ropeFactors);
   extra('rope_factors_long.weight', model.longRope?.long);
   extra('rope_factors_short.weight', model.longRope?.short);
-  return planned.sort((a, b) => place(a) - place(b) || (a.name < b.name ? -1 : 1));
+  return planned.toSorted((a, b) => place(a) - place(b) || (a.name < b.name ? -1 : 1));
 }

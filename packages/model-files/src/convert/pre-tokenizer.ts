@@ -60,3 +60,39 @@ export function preTokenizerName(preTokenizer: unknown, file: string): string {
     limit: known.map(([name]) => name).join(', '),
   });
 }
+
+const split = (regex: string) => ({ type: 'Split', pattern: { Regex: regex }, behavior: 'Isolated', invert: false });
+const gpt2Rule = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+
+/** The splits before the byte-level step for a name that `preTokenizerName` gives; undefined where they are not kept. */
+export function preTokenizerRules(name: string): Record<string, unknown>[] | undefined {
+  switch (name) {
+    case 'gpt-2':
+      return [split(gpt2Rule)];
+    case 'smollm':
+      return [{ type: 'Digits', individual_digits: true }, split(gpt2Rule)];
+    case 'llama-bpe':
+      return [split(String.raw`${contractions}|${word}|\p{N}{1,3}${tail}`)];
+    case 'qwen2':
+    case 'deepseek-r1-qwen':
+      return [split(String.raw`${contractions}|${word}|\p{N}${tail}`)];
+    case 'deepseek-v3':
+      return [
+        split(String.raw`\p{N}{1,3}`),
+        split('[一-龥぀-ゟ゠-ヿ]+'),
+        split(
+          String.raw`[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` +
+            '`' +
+            String.raw`{|}~][A-Za-z]+|[^` +
+            '\r\n' +
+            String.raw`\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[` +
+            '\r\n' +
+            String.raw`]*|\s*[` +
+            '\r\n' +
+            String.raw`]+|\s+(?!\S)|\s+`,
+        ),
+      ];
+    default:
+      return undefined;
+  }
+}
