@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { testApp } from './testing/test-app.js';
+import { jsonOf, testApp } from './testing/test-app.js';
 
 test('bad JSON, bad UTF-8, too large: OpenAI errors', async () => {
   const { post } = testApp({ maxBodyBytes: 1000 });
-  expect(await (await post('/v1/chat/completions', '{"model":')).json()).toMatchObject({
+  expect(await jsonOf(post('/v1/chat/completions', '{"model":'))).toMatchObject({
     error: { code: 'invalid_json' },
   });
   const broken = new Uint8Array([0x7b, 0xff, 0x7d]);
-  expect(await (await post('/v1/completions', '', { body: broken })).json()).toMatchObject({
+  expect(await jsonOf(post('/v1/completions', '', { body: broken }))).toMatchObject({
     error: { code: 'invalid_utf8' },
   });
   const large = await post('/v1/completions', { model: 'fake', prompt: 'x'.repeat(2000) });
@@ -38,7 +38,7 @@ test('while loading: health and requests say 503', async () => {
 
 test('models, by name and alias', async () => {
   const { app, post } = testApp();
-  const list = await (await app.request('/v1/models')).json();
+  const list = await jsonOf(app.request('/v1/models'));
   expect(list).toMatchObject({ object: 'list', data: [{ id: 'fake', object: 'model', max_model_len: 64 }] });
   expect((await app.request('/v1/models/alias/of-fake')).status).toBe(200);
   expect((await app.request('/v1/models/other')).status).toBe(404);
@@ -76,15 +76,15 @@ test('metrics have the known names', async () => {
 
 test('tokenize and detokenize', async () => {
   const { post } = testApp();
-  expect(await (await post('/tokenize', { prompt: 'ab' })).json()).toEqual({
+  expect(await jsonOf(post('/tokenize', { prompt: 'ab' }))).toEqual({
     count: 2,
     max_model_len: 64,
     tokens: [97, 98],
   });
-  expect(await (await post('/tokenize', { messages: [{ role: 'user', content: 'ab' }] })).json()).toMatchObject({
+  expect(await jsonOf(post('/tokenize', { messages: [{ role: 'user', content: 'ab' }] }))).toMatchObject({
     count: 2,
   });
-  expect(await (await post('/detokenize', { tokens: [97, 98] })).json()).toEqual({ prompt: 'ab' });
+  expect(await jsonOf(post('/detokenize', { tokens: [97, 98] }))).toEqual({ prompt: 'ab' });
   const bad = await post('/detokenize', { tokens: [97, 999] });
   expect(bad.status).toBe(400);
   expect(await bad.json()).toMatchObject({ error: { param: 'tokens[1]' } });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sseEvents, testApp } from '../testing/test-app.js';
+import { jsonOf, sseEvents, testApp } from '../testing/test-app.js';
 
 const hello = { model: 'fake', messages: [{ role: 'user', content: 'abc' }] };
 
@@ -7,7 +7,7 @@ test('an answer has the shape of a chat completion', async () => {
   const { post } = testApp();
   const response = await post('/v1/chat/completions', hello);
   expect(response.status).toBe(200);
-  expect(await response.json()).toEqual({
+  expect(await jsonOf(response)).toEqual({
     id: 'chatcmpl-id0',
     object: 'chat.completion',
     created: 1_700_000_001,
@@ -57,7 +57,7 @@ test('n choices stream side by side and count together', async () => {
 
 test('logprobs carry tokens, bytes and the best alternatives', async () => {
   const { post } = testApp();
-  const body = await (await post('/v1/chat/completions', { ...hello, logprobs: true, top_logprobs: 2 })).json();
+  const body = await jsonOf(post('/v1/chat/completions', { ...hello, logprobs: true, top_logprobs: 2 }));
   const content = body.choices[0].logprobs.content;
   expect(content.map((t: { token: string }) => t.token).join('')).toBe('cba');
   expect(content[0].bytes).toEqual([99]);
@@ -87,7 +87,7 @@ test.each([
   const { post } = testApp();
   const response = await post('/v1/chat/completions', body);
   expect(response.status).toBe(400);
-  const { error } = await response.json();
+  const { error } = await jsonOf(response);
   expect(error.type).toBe('invalid_request_error');
   expect(error.param).toBe(param);
   expect(error.message.length).toBeGreaterThan(10);
@@ -99,7 +99,7 @@ test('an over-long prompt names both lengths', async () => {
     ...hello,
     messages: [{ role: 'user', content: 'x'.repeat(100) }],
   });
-  const { error } = await response.json();
+  const { error } = await jsonOf(response);
   expect(error.code).toBe('context_length_exceeded');
   expect(error.message).toContain('100');
   expect(error.message).toContain('64');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { sseEvents, testApp } from '../testing/test-app.js';
+import { jsonOf, sseEvents, testApp } from '../testing/test-app.js';
 
 test('one prompt as text, as ids; several; n each', async () => {
   const { post } = testApp();
   const texts = async (body: object) => {
-    const { choices } = await (await post('/v1/completions', { model: 'fake', ...body })).json();
+    const { choices } = await jsonOf(post('/v1/completions', { model: 'fake', ...body }));
     return choices.map((c: { index: number; text: string }) => `${c.index}:${c.text}`);
   };
   expect(await texts({ prompt: 'abc' })).toEqual(['0:cba']);
@@ -15,13 +15,13 @@ test('one prompt as text, as ids; several; n each', async () => {
 
 test('echo with logprobs covers prompt and answer; max_tokens 0 gives the prompt alone', async () => {
   const { post } = testApp();
-  const full = await (await post('/v1/completions', { model: 'fake', prompt: 'ab', echo: true, logprobs: 1 })).json();
+  const full = await jsonOf(post('/v1/completions', { model: 'fake', prompt: 'ab', echo: true, logprobs: 1 }));
   expect(full.choices[0].text).toBe('abba');
   expect(full.choices[0].logprobs).toMatchObject({ tokens: ['a', 'b', 'b', 'a'], text_offset: [0, 1, 2, 3] });
   expect(full.choices[0].logprobs.token_logprobs).toEqual([null, -0.5, -0.5, -0.5]);
-  const promptOnly = await (
-    await post('/v1/completions', { model: 'fake', prompt: 'ab', echo: true, logprobs: 1, max_tokens: 0 })
-  ).json();
+  const promptOnly = await jsonOf(
+    post('/v1/completions', { model: 'fake', prompt: 'ab', echo: true, logprobs: 1, max_tokens: 0 }),
+  );
   expect(promptOnly.choices[0]).toMatchObject({
     text: 'ab',
     finish_reason: 'length',
@@ -61,7 +61,7 @@ test.each([
   const { post, model } = testApp();
   const response = await post('/v1/completions', { model: 'fake', ...body });
   expect(response.status).toBe(400);
-  expect((await response.json()).error.param).toBe(param);
+  expect((await jsonOf(response)).error.param).toBe(param);
   expect(model.requests.every((r) => r.params === undefined || r.signal.aborted || model.requests.length === 1)).toBe(
     true,
   );

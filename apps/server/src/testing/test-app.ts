@@ -37,3 +37,8 @@ export async function sseEvents(response: Response): Promise<any[]> {
   if (events.pop() !== 'data: [DONE]') throw new Error(`the stream does not end in [DONE]: ${text.slice(-200)}`);
   return events.map((e) => JSON.parse(e.replace(/^data: /, '')) as unknown);
 }
+
+/** The body as loosely typed JSON. */
+export async function jsonOf(response: Response | Promise<Response>): Promise<any> {
+  return (await response).json();
+}

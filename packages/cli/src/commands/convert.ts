@@ -1,45 +1,57 @@
-import { convertToGguf, convertToSafetensors, openModel, resolveModel } from '@dsi/model-files';
-import type { Command } from 'commander';
+import {
+  convertToGguf,
+  quantizationPresets,
+  resolveModel,
+  type ConvertProgress,
+  type QuantizationPreset,
+} from '@dsi/model-files';
+import { Option, type Command } from 'commander';
 import { modelPath } from '../options/engine-options.js';
 import { progressBar } from '../terminal/progress.js';
 import { UsageError } from '../terminal/usage-error.js';
 
 interface ConvertFlags {
   readonly output: string;
-  readonly type?: string;
-  readonly to: 'gguf' | 'safetensors' | 'auto';
+  readonly type: string;
+  readonly mtp: 'include' | 'sidecar' | 'skip';
 }
 
-/** `dsi convert`: Hugging Face directory to GGUF (quantised on the way), or GGUF back to safetensors. */
+/** @throws UsageError naming the types there are */
+function preset(name: string): QuantizationPreset {
+  const found = quantizationPresets.find((p) => p.toUpperCase() === name.toUpperCase());
+  if (found === undefined)
+    throw new UsageError(`--type ${name} is not known; use one of ${quantizationPresets.join(', ')}.`);
+  return found;
+}
+
+/** `dsi convert`: a Hugging Face directory to a GGUF file, quantised on the way. */
 export function convertCommand(program: Command): void {
   program
     .command('convert')
-    .description('convert a Hugging Face directory to GGUF, or a GGUF file to safetensors')
-    .argument('<model>', 'a directory, file or hub id')
-    .requiredOption('-o, --output <path>', 'the .gguf file, or the directory for safetensors')
-    .option('-t, --type <type>', 'a weight type or mix: F16, BF16, Q8_0, Q4_0, Q4_K_M, ... (back: F32, F16, BF16)')
-    .option('--to <format>', 'gguf or safetensors (default: by --output)', 'auto')
+    .description('convert a Hugging Face directory to a GGUF file')
+    .argument('<model>', 'a directory or hub id')
+    .requiredOption('-o, --output <file>', 'the .gguf file to write')
+    .option('-t, --type <type>', `weight type or mix: ${quantizationPresets.join(', ')}`, 'Q8_0')
+    .addOption(mtpOption())
     .action(async (model: string, flags: ConvertFlags) => {
+      const types = preset(flags.type);
       const source = await resolveModel(modelPath(model));
-      const to = flags.to === 'auto' ? (flags.output.endsWith('.gguf') ? 'gguf' : 'safetensors') : flags.to;
       const bar = progressBar('count');
-      const onProgress = (p: { name: string; done: number; total: number }) => bar.update(p.name, p.done, p.total);
       try {
-        const files = await openModel(source);
-        const { kind } = files;
-        await files.close();
-        if (to === 'gguf') {
-          if (kind === 'gguf') throw new UsageError(`${model} is a GGUF file already.`);
-          await convertToGguf(source, flags.output, { types: flags.type ?? 'Q8_0', onProgress } as never);
-        } else {
-          await convertToSafetensors(source, flags.output, {
-            ...(flags.type ? { type: flags.type } : {}),
-            onProgress,
-          } as never);
-        }
+        const onProgress = (p: ConvertProgress) => bar.update(p.tensor, p.doneWeights, p.totalWeights);
+        const result = await convertToGguf(source, flags.output, { types, mtp: flags.mtp, onProgress });
+        bar.stop();
+        for (const warning of result.warnings) console.error(`notice: ${warning}`);
+        console.log(result.path);
+        if (result.mtpPath !== undefined) console.log(result.mtpPath);
       } finally {
         bar.stop();
       }
-      console.log(flags.output);
     });
+}
+
+function mtpOption(): Option {
+  return new Option('--mtp <where>', 'multi-token-prediction layers: in the file, in a file of their own, or nowhere')
+    .choices(['include', 'sidecar', 'skip'])
+    .default('include');
 }
