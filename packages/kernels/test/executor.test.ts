@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import {
   createCpuBackend,
@@ -194,6 +196,26 @@ describeNative('executor', () => {
     await expect(executable.launch(good)).rejects.toThrow(DisposedError);
     kv.dispose();
     kv.dispose();
+  });
+
+  it('keeps alive what an executable needs, and frees what nobody holds', async () => {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const { executable } = await compiled();
+    for (let i = 0; i < 5; i++) {
+      gc();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect((await executable.launch(good))['z']!.length).toBe(64);
+    executable.dispose();
+    const before = process.memoryUsage().external;
+    backend().createKv([{ name: 'k', width: 1024, dtype: 'f32' }], 1024, 16);
+    expect(process.memoryUsage().external - before).toBeGreaterThan(2 ** 26 - 2 ** 20);
+    for (let i = 0; i < 10 && process.memoryUsage().external - before > 2 ** 20; i++) {
+      gc();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(process.memoryUsage().external - before).toBeLessThan(2 ** 20);
   });
 
   it('settles what is in flight when the backend goes', async () => {

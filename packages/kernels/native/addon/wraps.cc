@@ -63,6 +63,11 @@ auto translated(Napi::Env env, const F& f) {
   }
 }
 
+// Keeps `other` from being collected as long as `self` is not, by an ordinary property.
+void keep(const Napi::CallbackInfo& info, const char* name, const Napi::Value& other) {
+  info.This().As<Napi::Object>().DefineProperty(Napi::PropertyDescriptor::Value(name, other, napi_default));
+}
+
 Napi::Value host_array(Napi::Env env, const Tensor& tensor, const void* data, size_t elements) {
   Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, elements * 4);
   if (elements > 0) std::memcpy(buffer.Data(), data, elements * 4);
@@ -124,6 +129,7 @@ NativeWeights::NativeWeights(const Napi::CallbackInfo& info)
       set_(std::make_shared<WeightSet>()),
       files_(std::make_shared<FileCache>()) {
   set_->fast = info[1].As<Napi::Boolean>();
+  keep(info, "backend", info[0]);
 }
 
 NativeWeights::~NativeWeights() {
@@ -193,6 +199,7 @@ NativeKv::NativeKv(const Napi::CallbackInfo& info)
     }
   });
   bytes_.set(info.Env(), bytes);
+  keep(info, "backend", info[0]);
 }
 
 NativeKv::~NativeKv() {
@@ -225,6 +232,9 @@ NativeExecutable::NativeExecutable(const Napi::CallbackInfo& info)
   if (kv->disposed) throw coded_error(info.Env(), "DSI_DISPOSED", "the KvStorage");
   executable_ = translated(info.Env(), [&] { return std::make_shared<Executable>(parse_program(info[1].As<Napi::Object>()), weights, kv); });
   bytes_.set(info.Env(), executable_->memory_bytes());
+  keep(info, "backend", info[0]);
+  keep(info, "weights", info[2]);
+  keep(info, "kv", info[3]);
 }
 
 NativeExecutable::~NativeExecutable() { bytes_.set(Env(), 0); }
