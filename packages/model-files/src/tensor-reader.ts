@@ -14,7 +14,7 @@ export class TensorReader {
     private readonly tensors: ReadonlyMap<string, TensorInfo>,
   ) {}
 
-  read(name: string): Promise<Uint8Array> {
+  async read(name: string): Promise<Uint8Array> {
     return this.readRange(name, 0, this.find(name).byteLength);
   }
 

@@ -29,18 +29,20 @@ export interface Hyperparameters {
   readonly warnings: readonly string[];
 }
 
-const architectures: Readonly<Record<string, GgufArchitecture>> = {
-  llama: 'llama',
-  mistral: 'llama',
-  mixtral: 'llama',
-  qwen2: 'qwen2',
-  qwen2_moe: 'qwen2moe',
-  qwen3: 'qwen3',
-  qwen3_moe: 'qwen3moe',
-  phi3: 'phi3',
-  deepseek_v2: 'deepseek2',
-  deepseek_v3: 'deepseek2',
-};
+const architectures: ReadonlyMap<string, GgufArchitecture> = new Map(
+  Object.entries({
+    llama: 'llama',
+    mistral: 'llama',
+    mixtral: 'llama',
+    qwen2: 'qwen2',
+    qwen2_moe: 'qwen2moe',
+    qwen3: 'qwen3',
+    qwen3_moe: 'qwen3moe',
+    phi3: 'phi3',
+    deepseek_v2: 'deepseek2',
+    deepseek_v3: 'deepseek2',
+  } as const),
+);
 
 /** Collects the fields of one architecture under its prefix. */
 class FieldSet {
@@ -210,13 +212,13 @@ function commonFields(config: ModelConfig, out: FieldSet, heads: number, kvHeads
  */
 export function readHyperparameters(config: ModelConfig, file: string): Hyperparameters {
   const modelType = config.optionalString('model_type') ?? '';
-  const arch = architectures[modelType];
+  const arch = architectures.get(modelType);
   if (arch === undefined)
     throw new UnsupportedConversionError(`model_type ${JSON.stringify(modelType)} is not converted`, {
       file,
       field: 'model_type',
       value: modelType,
-      limit: Object.keys(architectures).join(', '),
+      limit: [...architectures.keys()].join(', '),
     });
   const out = new FieldSet(arch);
   const layers = config.size('num_hidden_layers');

@@ -89,6 +89,11 @@ const layerNames: Record<GgufArchitecture, NameTable> = {
 
 const routerBias = { gguf: 'exp_probs_b.bias', hf: 'mlp.gate.e_score_correction_bias' } as const;
 
+/** Own entries only: names come from files, and may be "constructor". */
+function lookUp(table: NameTable, key: string): string | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 function inverse(table: NameTable): ReadonlyMap<string, string> {
   return new Map(Object.entries(table).map(([key, value]) => [value, key]));
 }
@@ -109,14 +114,14 @@ export function isGgufArchitecture(name: string): name is GgufArchitecture {
  * and stacked experts are [E, N, K].
  */
 export function ggufToHfName(arch: GgufArchitecture, name: string): string | undefined {
-  const whole = globalNames[name];
+  const whole = lookUp(globalNames, name);
   if (whole !== undefined) return whole;
   const match = /^blk\.(\d+)\.(.+)$/.exec(name);
   if (match === null) return undefined;
   const prefix = `model.layers.${match[1]}.`;
   if (match[2] === routerBias.gguf) return arch === 'deepseek2' ? prefix + routerBias.hf : undefined;
   const parts = /^(.+)\.(weight|bias)$/.exec(match[2]!);
-  const stem = parts === null ? undefined : layerNames[arch][parts[1]!];
+  const stem = parts === null ? undefined : lookUp(layerNames[arch], parts[1]!);
   return stem === undefined ? undefined : `${prefix}${stem}.${parts![2]}`;
 }
 

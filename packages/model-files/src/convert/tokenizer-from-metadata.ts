@@ -12,7 +12,7 @@ export function tokenizerFromMetadata(
   const rules = preTokenizerRules(String(get('pre')));
   if (get('model') !== 'gpt2' || rules === undefined) return undefined;
   if (!Array.isArray(tokens) || !Array.isArray(merges) || !(types instanceof Int32Array)) return undefined;
-  const vocab: Record<string, number> = {};
+  const vocab: [string, number][] = [];
   const added: Record<string, unknown>[] = [];
   for (const [id, token] of (tokens as string[]).entries()) {
     const type = types[id];
@@ -27,7 +27,7 @@ export function tokenizerFromMetadata(
         normalized: false,
         special: type === 3,
       });
-    else if (type !== 5) vocab[token] = id;
+    else if (type !== 5) vocab.push([token, id]);
   }
   const tokenText = (kind: string): string | undefined => {
     const id = get(`${kind}_token_id`);
@@ -46,7 +46,7 @@ export function tokenizerFromMetadata(
       },
       post_processor: null,
       decoder: { type: 'ByteLevel', add_prefix_space: true, trim_offsets: true, use_regex: true },
-      model: { type: 'BPE', fuse_unk: false, byte_fallback: false, vocab, merges },
+      model: { type: 'BPE', fuse_unk: false, byte_fallback: false, vocab: Object.fromEntries(vocab), merges },
     },
     config: {
       tokenizer_class: 'PreTrainedTokenizerFast',
