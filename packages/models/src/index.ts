@@ -9,14 +9,8 @@ export { architectureNames } from './registry.js';
 export type { BiasPresence, MlaConfig, ModelConfig, MoeConfig, RouterConfig } from './config/model-config.js';
 export type { RopeConfig, RopeScaling } from './config/rope-config.js';
 export type { QuantizationConfig } from './config/quantization-config.js';
-export {
-  SequenceRunner,
-  argmax,
-  type RunnerOptions,
-  type Sequence,
-  type StepPart,
-  type StepResult,
-} from './sequence-runner.js';
+export { SequenceRunner, argmax, type RunnerOptions } from './sequence-runner.js';
+export type { Sequence, StepPart, StepResult } from './step.js';
 export {
   BuildOptionError,
   ModelConfigError,

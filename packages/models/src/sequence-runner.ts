@@ -3,29 +3,7 @@ import type { BuiltModel } from './built-model.js';
 import type { Backend, Executable, HostArray, KvStorage, WeightSet } from './contract.js';
 import { BuildOptionError } from './errors.js';
 import { stepInputs } from './step-inputs.js';
-
-/** One sequence's place in the KV cache. Made by {@link SequenceRunner.open}; its fields change with every step. */
-export interface Sequence {
-  /** Tokens whose keys and values are in the cache. */
-  readonly length: number;
-  /** Block numbers, in order of position. */
-  readonly blocks: readonly number[];
-}
-
-/** New tokens of one sequence in a step. */
-export interface StepPart {
-  readonly sequence: Sequence;
-  readonly tokens: readonly number[];
-  /** Programs with a `hidden` input (multi-token prediction): [tokens, D]. */
-  readonly hidden?: Float32Array;
-}
-
-export interface StepResult {
-  /** Of the last token [V], or of all new tokens [tokens, V]. */
-  readonly logits: Float32Array;
-  /** Programs with the output `hidden`: [tokens, D]. */
-  readonly hidden?: Float32Array;
-}
+import type { Sequence, StepPart, StepResult } from './step.js';
 
 export interface RunnerOptions {
   /** KV blocks of the pool. Default: enough for S sequences of the longest length. */

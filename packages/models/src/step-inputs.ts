@@ -1,5 +1,5 @@
 import type { HostArray, Program } from './contract.js';
-import type { StepPart } from './sequence-runner.js';
+import type { StepPart } from './step.js';
 
 export interface StepLayout {
   readonly blockSize: number;
