@@ -8,7 +8,7 @@ import type { TensorInfo } from './model-files.js';
  * @throws TensorLayoutError
  */
 export function checkNoOverlap(tensors: Iterable<TensorInfo>): TensorInfo[] {
-  const sorted = [...tensors].sort((a, b) => a.offset - b.offset || a.byteLength - b.byteLength);
+  const sorted = [...tensors].toSorted((a, b) => a.offset - b.offset || a.byteLength - b.byteLength);
   for (let i = 1; i < sorted.length; i++) {
     const before = sorted[i - 1]!;
     const t = sorted[i]!;

@@ -35,7 +35,8 @@ export type GgmlTypeName =
   | 'TQ2_0'
   | 'MXFP4'
   | 'NVFP4'
-  | 'Q1_0';
+  | 'Q1_0'
+  | 'Q2_0';
 
 /** Storage of a format: `blockSize` consecutive elements of a row occupy `blockBytes` bytes. */
 export interface BlockFormat {
@@ -84,6 +85,7 @@ const table: readonly (readonly [GgmlTypeName, number, number, number])[] = [
   ['MXFP4', 39, 32, 17],
   ['NVFP4', 40, 64, 36],
   ['Q1_0', 41, 128, 18],
+  ['Q2_0', 42, 64, 18],
 ];
 
 /** Every ggml type by name. */

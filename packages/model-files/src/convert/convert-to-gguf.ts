@@ -75,6 +75,10 @@ export interface ConvertResult {
   readonly warnings: readonly string[];
 }
 
+function weightsOf(tensor: PlannedTensor): number {
+  return tensor.source.rows * tensor.source.cols;
+}
+
 /** Weights that are dequantised and quantised in one piece. */
 const pieceWeights = 2 ** 22;
 
@@ -245,8 +249,7 @@ export async function convertToGguf(
     const vocabulary = await vocabularyFields(files, files.path, config.size('vocab_size'), options.preTokenizer);
     const outputs = arrangeFiles(outPath, plan, model, base, vocabulary, options.mtp ?? 'include');
 
-    const weights = (t: PlannedTensor): number => t.source.rows * t.source.cols;
-    const totalWeights = outputs.reduce((sum, o) => sum + o.plan.reduce((n, t) => n + weights(t), 0), 0);
+    const totalWeights = outputs.reduce((sum, o) => sum + o.plan.reduce((n, t) => n + weightsOf(t), 0), 0);
     let doneWeights = 0;
     const allTypes = new Map<string, GgmlTypeName>();
     for (const output of outputs) {
@@ -278,7 +281,7 @@ function mostCommonFileType(plan: readonly PlannedTensor[], types: ReadonlyMap<s
   const count = new Map<GgmlTypeName, number>();
   for (const t of plan) {
     const type = types.get(t.name)!;
-    count.set(type, (count.get(type) ?? 0) + t.source.rows * t.source.cols);
+    count.set(type, (count.get(type) ?? 0) + weightsOf(t));
   }
   const [most] = [...count].reduce((a, b) => (b[1] > a[1] ? b : a), ['F32', -1] as [GgmlTypeName, number]);
   const preset = quantizationPresets.find((name) => name === most || name === `${most}_S`);

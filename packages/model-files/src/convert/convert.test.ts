@@ -175,7 +175,7 @@ describe('convertToGguf and back', () => {
     expect(get('model')).toBe('gpt2');
     expect(get('pre')).toBe('llama-bpe');
     expect((get('tokens') as string[]).slice(34)).toEqual(['ab34', 'ab35', '<s>', '<tool>', '[PAD38]', '[PAD39]']);
-    expect([...(get('token_type') as Int32Array).slice(34)]).toEqual([1, 1, 3, 4, 5, 5]);
+    expect((get('token_type') as Int32Array).slice(34)).toEqual(Int32Array.of(1, 1, 3, 4, 5, 5));
     expect(get('merges')).toEqual(['a b', 'ab cĠd']);
     expect(get('bos_token_id')).toBe(36);
     expect(get('add_bos_token')).toBe(true);

@@ -48,11 +48,11 @@ class PrefixParser {
     this.cursor = new ByteCursor(file, fileSize, this.prefix);
   }
 
-  async step<T>(parse: (cursor: ByteCursor) => T): Promise<T> {
+  async step<T>(read: (cursor: ByteCursor) => T): Promise<T> {
     this.cursor.commit();
     for (;;) {
       try {
-        return parse(this.cursor);
+        return read(this.cursor);
       } catch (error) {
         if (!(error instanceof NeedMoreBytes)) throw error;
         this.cursor.rewind();

@@ -29,7 +29,7 @@ export async function withRetries<T>(settings: HubSettings, attempt: () => Promi
   }
 }
 
-function retryAfter(response: Response): number | undefined {
+function waitAsked(response: Response): number | undefined {
   const seconds = Number(response.headers.get('retry-after'));
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 60) * 1000 : undefined;
 }
@@ -72,6 +72,6 @@ export async function request(
   if (status === 404)
     throw new HubNotFoundError(`${repo}: not found at ${url}. Check the name and the revision.`, details);
   if (status === 408 || status === 429 || status >= 500)
-    throw new RetryableError(`${url} answered HTTP ${status}`, retryAfter(response));
+    throw new RetryableError(`${url} answered HTTP ${status}`, waitAsked(response));
   throw new HubError(`${url} answered HTTP ${status}`, details);
 }

@@ -38,3 +38,12 @@ export const decodeQ1_0: BlockDecoder = (src, blocks, out) => {
     for (let j = 0; j < 128; j++) out[o + j] = (src[p + 2 + (j >> 3)]! >> (j & 7)) & 1 ? d : -d;
   }
 };
+
+/** Layout: d, qs[16] (2 bits each, four consecutive elements a byte): -1, 0, 1 or 2 times d. */
+export const decodeQ2_0: BlockDecoder = (src, blocks, out) => {
+  const f16 = f16Table();
+  for (let b = 0, p = 0, o = 0; b < blocks; b++, p += 18, o += 64) {
+    const d = f16[src[p]! | (src[p + 1]! << 8)]!;
+    for (let j = 0; j < 64; j++) out[o + j] = d * (((src[p + 2 + (j >> 2)]! >> ((j & 3) * 2)) & 3) - 1);
+  }
+};

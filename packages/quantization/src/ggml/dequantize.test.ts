@@ -63,6 +63,12 @@ describe('dequantize', () => {
     expect(Array.from(dequantize('Q1_0', bytes, 128).slice(0, 4))).toEqual([0.5, -0.5, 0.5, -0.5]);
   });
 
+  it('reads Q2_0 as -1, 0, 1 or 2 times its scale', () => {
+    const bytes = new Uint8Array(18);
+    bytes.set([0x00, 0x38, 0b11_10_01_00], 0);
+    expect(Array.from(dequantize('Q2_0', bytes, 64).slice(0, 5))).toEqual([-0.5, 0, 0.5, 1, -0.5]);
+  });
+
   it('refuses sizes that do not fit', () => {
     expect(() => dequantize('Q4_0', new Uint8Array(17), 32)).toThrow(SizeMismatchError);
     expect(() => dequantize('Q4_0', new Uint8Array(18), 31)).toThrow(/elements is 31, expected a multiple of 32/);

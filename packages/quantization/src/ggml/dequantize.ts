@@ -64,6 +64,7 @@ const decoders: Record<GgmlTypeName, BlockDecoder> = {
   MXFP4: legacy.decodeMXFP4,
   NVFP4: legacy.decodeNVFP4,
   Q1_0: ternary.decodeQ1_0,
+  Q2_0: ternary.decodeQ2_0,
 };
 
 /**
