@@ -12,7 +12,7 @@ import { Choice } from './choice.js';
 import type { RowResult, StepRunner, StepSlice } from './model-runner.js';
 import { Outbox } from './outbox.js';
 import type { EngineStats, FromCore, ToCore, WireRequest } from './protocol.js';
-import { RequestState, wireLogprobs } from './request-state.js';
+import { RequestState } from './request-state.js';
 import type { TokenBudget } from './token-budget.js';
 
 export interface EngineCoreParts {
@@ -205,11 +205,11 @@ export class EngineCore {
   #abort(id: string): void {
     const request = this.#requests.get(id);
     if (!request) return;
-    if (!request.forked) this.#startEvent(request);
+    if (!request.forked) this.#outbox.start(request);
     for (const choice of request.choices) {
       if (choice.finished) continue;
       this.#scheduler.finish(choice.sequenceId, 'abort');
-      this.#delta(request, choice, [], { text: choice.abort(), finishReason: 'abort' });
+      this.#outbox.delta(request, choice, [], { text: choice.abort(), finishReason: 'abort' });
     }
     this.#forget(request);
     this.#outbox.end(id, request.metrics(this.#parts.clock(), 'abort'));
@@ -339,7 +339,7 @@ export class EngineCore {
     }
     request.firstTokenAt = now;
     this.#promptTokens += request.wire.promptIds.length;
-    this.#startEvent(request);
+    this.#outbox.start(request);
     const ends = drawn.map((row, c) => this.#accept(request, request.choices[c]!, row, now, interTokenMs));
     // A parent that ends with its first token must live until its children are forked.
     const forks = request.choices.slice(1).filter((child) => !child.finished);
@@ -375,34 +375,8 @@ export class EngineCore {
     choice.lastTokenAt = now;
     this.#generationTokens++;
     const accepted = choice.accept(row.token);
-    this.#delta(request, choice, [row], accepted);
+    this.#outbox.delta(request, choice, [row], accepted);
     return accepted.finishReason === 'abort' ? undefined : accepted.finishReason;
-  }
-
-  #startEvent(request: RequestState): void {
-    const { id, seed, cachedTokens, promptLogprobs } = request;
-    this.#outbox.add({ kind: 'start', id, seed, cachedTokens, ...(promptLogprobs ? { promptLogprobs } : {}) });
-  }
-
-  #delta(
-    { id, wire }: RequestState,
-    choice: Choice,
-    rows: readonly RowResult[],
-    { text, finishReason, stopReason }: ReturnType<Choice['accept']>,
-  ): void {
-    const { logprobs } = wire.sampling;
-    this.#outbox.add({
-      kind: 'delta',
-      id,
-      choice: choice.index,
-      tokenIds: rows.map((row) => row.token),
-      text,
-      completionTokens: choice.output.length,
-      ...(logprobs < 0 ? {} : { logprobs: rows.map((row) => wireLogprobs(row, row.token, logprobs)) }),
-      ...(finishReason === undefined ? {} : { finishReason }),
-      ...(stopReason === undefined ? {} : { stopReason }),
-      ...(choice.output.length <= wire.captureLogits ? { logits: rows.map((row) => row.logits!.slice()) } : {}),
-    });
   }
 
   #finished(request: RequestState, now: number): void {

@@ -1,5 +1,8 @@
 import { toWire } from '../errors/wire.js';
+import type { Accepted, Choice } from './choice.js';
+import type { RowResult } from './model-runner.js';
 import type { EngineStats, FromCore, RequestEvent, RequestMetrics, StepMetrics } from './protocol.js';
+import { wireLogprobs, type RequestState } from './request-state.js';
 
 /** Collects what happens to requests and posts it as one message a step. */
 export class Outbox {
@@ -10,12 +13,31 @@ export class Outbox {
     private readonly stats: () => EngineStats,
   ) {}
 
-  add(event: RequestEvent): void {
-    this.#events.push(event);
+  /** Once a request, before its first delta. */
+  start({ id, seed, cachedTokens, promptLogprobs }: RequestState): void {
+    this.#events.push({ kind: 'start', id, seed, cachedTokens, ...(promptLogprobs ? { promptLogprobs } : {}) });
+  }
+
+  /** @param rows results of the tokens that the choice just took; none when it ended from outside */
+  delta({ id, wire }: RequestState, choice: Choice, rows: readonly RowResult[], accepted: Accepted): void {
+    const { logprobs } = wire.sampling;
+    const { text, finishReason, stopReason } = accepted;
+    this.#events.push({
+      kind: 'delta',
+      id,
+      choice: choice.index,
+      tokenIds: rows.map((row) => row.token),
+      text,
+      completionTokens: choice.output.length,
+      ...(logprobs < 0 ? {} : { logprobs: rows.map((row) => wireLogprobs(row, row.token, logprobs)) }),
+      ...(finishReason === undefined ? {} : { finishReason }),
+      ...(stopReason === undefined ? {} : { stopReason }),
+      ...(choice.output.length <= wire.captureLogits ? { logits: rows.map((row) => row.logits!.slice()) } : {}),
+    });
   }
 
   end(id: string, metrics: RequestMetrics, error?: unknown): void {
-    this.add({ kind: 'end', id, metrics, ...(error === undefined ? {} : { error: toWire(error) }) });
+    this.#events.push({ kind: 'end', id, metrics, ...(error === undefined ? {} : { error: toWire(error) }) });
   }
 
   /** Posts what was collected; nothing when nothing happened. */
