@@ -47,7 +47,7 @@ export { UnsupportedConversionError } from './convert/errors.js';
 export { ggufToHfName, hfToGgufName, isGgufArchitecture, type GgufArchitecture } from './convert/names.js';
 export { quantizationPresets, type QuantizationPreset } from './convert/presets.js';
 export { downloadFromHub, parseHubId, type HubId } from './hub/download-from-hub.js';
-export type { DownloadProgress } from './hub/download-file.js';
+export type { DownloadProgress } from './hub/download-progress.js';
 export {
   HubChecksumError,
   HubError,

@@ -4,18 +4,8 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { HubChecksumError } from './errors.js';
 import { request, RetryableError, withRetries } from './request.js';
+import type { DownloadProgress } from './download-progress.js';
 import type { HubSettings } from './settings.js';
-
-export interface DownloadProgress {
-  /** Path in the repository. */
-  readonly file: string;
-  /** Bytes of this file that are here, and its size. */
-  readonly fileBytes: number;
-  readonly fileSize: number;
-  /** The same over all files of the download. */
-  readonly doneBytes: number;
-  readonly totalBytes: number;
-}
 
 /** A file as the hub describes it. */
 export interface RemoteFile {

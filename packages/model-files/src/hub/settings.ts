@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DownloadProgress } from './download-file.js';
+import type { DownloadProgress } from './download-progress.js';
 
 export interface HubOptions {
   /** Branch, tag or commit. Default `main`. */
