@@ -4,7 +4,6 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { HubChecksumError } from './errors.js';
 import { request, RetryableError, withRetries } from './request.js';
-import type { DownloadProgress } from './download-progress.js';
 import type { HubSettings } from './settings.js';
 
 /** A file as the hub describes it. */

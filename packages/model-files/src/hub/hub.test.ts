@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../../test/temporary.js';
 import { ModelNotFoundError } from '../errors.js';
 import { downloadFromHub, parseHubId } from './download-from-hub.js';
-import type { DownloadProgress } from './download-file.js';
+import type { DownloadProgress } from './download-progress.js';
 import { HubChecksumError, HubError, HubNotFoundError, HubOfflineError, HubUnauthorizedError } from './errors.js';
 import { resolveModel } from './resolve-model.js';
 
