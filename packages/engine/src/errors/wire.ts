@@ -49,7 +49,7 @@ export function toWire(error: unknown): WireError {
     if (key === 'name' || key === 'message' || key === 'stack' || key === 'cause') continue;
     fields[key] = cloneable(value) ? value : String(value);
   }
-  const code = typeof fields['code'] === 'string' ? fields['code'] : 'unknown';
+  const code = typeof fields['code'] === 'string' ? fields['code'] : error.name;
   return {
     name: error.name,
     message: error.message,
