@@ -1,6 +1,8 @@
 /** The addon's exports, typed by hand to match native/addon/wraps.h. */
 export interface NativeAddon {
   bestIsa(): string;
+  /** Native bytes that the garbage collector knows of. */
+  externalBytes(): number;
   readonly NativeBackend: new (threads: number, isa: string) => NativeBackend;
   readonly NativeWeights: new (backend: NativeBackend, fast: boolean) => NativeWeights;
   readonly NativeKv: new (
