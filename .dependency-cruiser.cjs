@@ -56,7 +56,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(/dist/|/build/|node_modules/(?!@dsi))' },
+    exclude: { path: '(/dist/|^packages/[^/]+/build/|node_modules/(?!@dsi))' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {
