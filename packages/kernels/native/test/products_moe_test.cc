@@ -37,9 +37,9 @@ void moe_case(Format gate, Format down, Isa isa, Numerics numerics) {
   const std::string name = std::string("moe ") + format_name(gate) + " " + format_name(down) + (numerics == Numerics::kFast ? " fast " : " exact ") + isa_name(isa);
   ThreadPool pool(2);
   const Experts e = make_experts(gate, down, kWidth, kInner, numerics, pool);
-  std::vector<float> x = random_activations(kTokens * kWidth, 34);
-  for (float& v : x) v *= 0.1f;
   Random random(35);
+  std::vector<float> x(static_cast<size_t>(kTokens * kWidth));
+  for (float& v : x) v = 0.1f * random.symmetric();
   std::vector<int32_t> ids;
   std::vector<float> factors;
   for (int64_t t = 0; t < kTokens; ++t) {

@@ -31,12 +31,12 @@ class AlignedBuffer {
     std::free(data_);
     data_ = nullptr;
     size_ = 0;
-    const size_t alignment = bytes >= kHuge ? kHuge : 64;
-    const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    // Huge pages only where they are whole: the rest of the buffer must not cost one.
+    const size_t alignment = bytes >= kHuge ? kHuge : 64, rounded = (bytes + 63) / 64 * 64;
     void* p = nullptr;
     if (posix_memalign(&p, alignment, rounded) != 0) throw std::bad_alloc();
 #if defined(__linux__)
-    if (alignment == kHuge) madvise(p, rounded, MADV_HUGEPAGE);  // advice only
+    if (alignment == kHuge) madvise(p, rounded / kHuge * kHuge, MADV_HUGEPAGE);  // advice only
 #endif
     data_ = static_cast<uint8_t*>(p);
     size_ = rounded;

@@ -12,7 +12,8 @@ namespace dsi::products {
 constexpr int kLanes = 16;           // weight rows a row group
 constexpr int kDepth = 256;          // columns of a tile that kernels keep in a worker's scratch
 constexpr int kTileGroups = 4;       // row groups of a tile in the tiled path
-constexpr int kTileRows = 256;       // most activation rows of one product() call
+constexpr int kScaleBytes = 31 * 64;  // a row group's unpacked scales in a tile
+constexpr int kTileRows = 48;        // most activation rows of one product() call: their sums and a chunk of them stay in the first cache
 constexpr int kSkinnyRows = 8;       // up to here weights are unpacked in registers
 
 // One matrix (a group) of a packed weight.
@@ -39,28 +40,51 @@ constexpr int kActivationKinds = 4;
 constexpr int kPairWords = 12;  // of sums a super-block: 8 pairs of sums of 16, then 4 pairs of sums of 32
 
 // Rows of activations in one kind. Row i of a product reads row index[i] (i when null).
-// kBlock32: negated sums of q in `sums`, scale * sum of q in `scaled_sums`, one a block.
-// kSuper: `sums` are int16 pairs of negated sums; in every four sums s0..s3 the pairs are (s0, s2), (s1, s3).
+// The int8 kinds are stored by chunks of kDepth columns, each chunk all rows side by side, as the tiled path walks them: what belongs to
+// row r and chunk c starts at r * (row stride) + c * (chunk stride). In a chunk a row has 256 int8 and
+//   kBlock32: 8 scales, 8 `scaled_sums` (scale * sum of q), 8 `sums` (negated sums of q)
+//   kSuper:   1 scale, kPairWords `sums`: int16 pairs of negated sums; in every four sums s0..s3 the pairs are (s0, s2), (s1, s3).
 // A block with a NaN or an infinity has scale NaN and q = 0, so that its outputs are NaN.
 struct ActivationView {
   const float* f32;
-  int64_t f32_stride;
-  const uint8_t* q;  // int8, or bf16
-  int64_t q_stride;  // bytes
+  int64_t f32_row;
+  const uint8_t* q;  // int8, or bf16 (rows of one piece)
+  int64_t q_row, q_chunk;  // bytes
   const float* scales;
   const float* scaled_sums;
-  int64_t block_stride;  // entries a row in scales and scaled_sums
+  int64_t scale_row, scale_chunk;  // entries, of both
   const int32_t* sums;
-  int64_t sums_stride;
+  int64_t sums_row, sums_chunk;
   const int32_t* index;
+
+  // The view whose row 0 is this one's row r.
+  ActivationView from_row(int64_t r) const {
+    ActivationView v = *this;
+    v.f32 += r * f32_row;
+    if (q != nullptr) v.q += r * q_row;
+    if (scales != nullptr) v.scales += r * scale_row;
+    if (scaled_sums != nullptr) v.scaled_sums += r * scale_row;
+    if (sums != nullptr) v.sums += r * sums_row;
+    return v;
+  }
+  // Every n-th row.
+  ActivationView every(int64_t n) const {
+    ActivationView v = *this;
+    v.f32_row *= n;
+    v.q_row *= n;
+    v.scale_row *= n;
+    v.sums_row *= n;
+    return v;
+  }
 };
 
-// One row's destination when quantising.
+// Where one row goes when quantising.
 struct ActivationRow {
   uint8_t* q;
   float* scales;
   float* scaled_sums;
   int32_t* sums;
+  int64_t q_chunk, scale_chunk, sums_chunk;
 };
 
 // Row groups [group0, group1) times activation rows [row0, row0 + rows), rows <= kTileRows. y[r * y_stride + n] of row row0 + r,
@@ -76,7 +100,7 @@ struct ProductTile {
 // A worker's scratch, 64-byte aligned. Contents are meaningless between calls.
 struct TileScratch {
   alignas(64) uint8_t codes[kTileGroups * kDepth * kLanes];
-  alignas(64) uint8_t scales[kTileGroups * 32 * 64];
+  alignas(64) uint8_t scales[kTileGroups * kScaleBytes];
   alignas(64) float sums[kTileRows * kTileGroups * kLanes];
   alignas(64) float weights[kTileGroups * kDepth * kLanes];
   alignas(64) float rows[kLanes * kDepth];

@@ -66,18 +66,7 @@ void head_linear(const float* x, int64_t m, const PackedWeight& weight, float* y
   const ActivationView all = quantize(w.kind(kernels), x, cols, m * heads, cols, scratch.activations, kernels, pool);
   scratch.jobs.clear();
   for (int64_t h = 0; h < heads; ++h) {
-    ActivationView v = all;  // rows h, h + heads, h + 2 heads, ...
-    v.f32 += h * v.f32_stride;
-    if (v.q != nullptr) v.q += h * v.q_stride;
-    if (v.scales != nullptr) {
-      v.scales += h * v.block_stride;
-      v.scaled_sums += h * v.block_stride;
-      v.sums += h * v.sums_stride;
-    }
-    v.f32_stride *= heads;
-    v.q_stride *= heads;
-    v.block_stride *= heads;
-    v.sums_stride *= heads;
+    const ActivationView v = all.from_row(h).every(heads);  // rows h, h + heads, h + 2 heads, ...
     scratch.jobs.push_back({w.view(h), product_of(w, kernels), v, m, y + h * rows, heads * rows, nullptr, 0, 0, 0, 0});
   }
   scratch.run_jobs(pool);

@@ -18,18 +18,6 @@ ActivationView with_index(const ActivationView& v, const int32_t* index) {
   return out;
 }
 
-ActivationView from_row(const ActivationView& v, int64_t row) {
-  ActivationView out = v;
-  out.f32 += row * v.f32_stride;
-  if (v.q != nullptr) out.q += row * v.q_stride;
-  if (v.scales != nullptr) {
-    out.scales += row * v.block_stride;
-    out.scaled_sums += row * v.block_stride;
-    out.sums += row * v.sums_stride;
-  }
-  return out;
-}
-
 void check(const PackedMatrix& gate, const PackedMatrix& up, const PackedMatrix& down) {
   const bool ok = gate.groups() == up.groups() && gate.groups() == down.groups() && gate.rows() == up.rows() &&
                   gate.cols() == up.cols() && gate.rows() == down.cols() && gate.cols() == down.rows();
@@ -99,7 +87,7 @@ void moe_mlp(const float* x, int64_t m, int64_t top_k, const int32_t* ids, const
   for (int64_t e = 0; e < experts; ++e) {
     const int64_t first = starts[e], rows = starts[e + 1] - first;
     if (rows == 0) continue;
-    scratch.jobs.push_back({down.view(e), product_of(down, kernels), from_row(hidden, first), rows, down_out + first * width, width,
+    scratch.jobs.push_back({down.view(e), product_of(down, kernels), hidden.from_row(first), rows, down_out + first * width, width,
                             nullptr, 0, 0, 0, 0});
   }
   scratch.run_jobs(pool);

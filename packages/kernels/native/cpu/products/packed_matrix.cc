@@ -27,6 +27,7 @@ PackedMatrix::PackedMatrix(Format format, int64_t groups, int64_t rows, int64_t 
   switch (info.layout) {
     case Layout::kDense:
       row_group_bytes_ = (format == Format::kBF16 ? (k + 1) / 2 * 2 : k) * static_cast<size_t>(kLanes * info.block_bytes);
+      if (row_group_bytes_ % 4096 == 0) row_group_bytes_ += 64;  // row groups read side by side must not meet in one cache set
       break;
     case Layout::kVector: {
       const VectorLayout l = vector_layout(format);

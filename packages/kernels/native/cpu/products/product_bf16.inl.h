@@ -39,7 +39,7 @@ void bf16_rows(const uint8_t* weights, size_t group_bytes, const ActivationView&
   for (int64_t m = 0; m < rows;) {
     const uint8_t* p[6];
     const int64_t n = rows - m < 6 ? rows - m : 6;
-    for (int64_t i = 0; i < n; ++i) p[i] = x.q + activation_row(x, row0 + m + i) * x.q_stride + 4 * pair0;
+    for (int64_t i = 0; i < n; ++i) p[i] = x.q + activation_row(x, row0 + m + i) * x.q_row + 4 * pair0;
     float* out = sums + m * kTileGroups * kLanes;
     switch (n) {
       case 6: bf16_tile<G, 6>(weights, group_bytes, p, pairs, out); break;

@@ -144,7 +144,7 @@ void f32_rows(const float* tiles, int64_t tile_stride, const ActivationView& x, 
   for (int64_t m = 0; m < rows;) {
     const float* p[kF32TileRows];
     const int64_t n = rows - m < kF32TileRows ? rows - m : kF32TileRows;
-    for (int64_t i = 0; i < n; ++i) p[i] = x.f32 + activation_row(x, row0 + m + i) * x.f32_stride + k0;
+    for (int64_t i = 0; i < n; ++i) p[i] = x.f32 + activation_row(x, row0 + m + i) * x.f32_row + k0;
     float* out = sums + m * kTileGroups * kLanes;
     if (n == kF32TileRows) {
       f32_tile<G, kF32TileRows>(tiles, tile_stride, p, kn, out);

@@ -10,7 +10,7 @@ namespace {
 using dsi::products::ActivationView;
 using dsi::products::kDepth;
 using dsi::products::kLanes;
-using dsi::products::kPairWords;
+using dsi::products::kScaleBytes;
 using dsi::products::kSkinnyRows;
 using dsi::products::kTileGroups;
 using dsi::products::MatrixView;
@@ -19,7 +19,7 @@ using dsi::products::TileScratch;
 
 DSI_INLINE int64_t activation_row(const ActivationView& x, int64_t i) { return x.index != nullptr ? x.index[i] : i; }
 
-// Where M activation rows are.
+// Where M activation rows are in a chunk.
 template <int M>
 struct Rows {
   const uint8_t* q[M];
@@ -27,14 +27,23 @@ struct Rows {
   const float* scaled_sums[M];
   const int32_t* sums[M];
 
-  DSI_INLINE Rows(const ActivationView& x, int64_t first) {
+  DSI_INLINE Rows(const ActivationView& x, int64_t first, int64_t chunk) {
     DSI_UNROLL
     for (int m = 0; m < M; ++m) {
       const int64_t r = activation_row(x, first + m);
-      q[m] = x.q + r * x.q_stride;
-      scales[m] = x.scales + r * x.block_stride;
-      scaled_sums[m] = x.scaled_sums + r * x.block_stride;
-      sums[m] = x.sums + r * x.sums_stride;
+      q[m] = x.q + r * x.q_row + chunk * x.q_chunk;
+      scales[m] = x.scales + r * x.scale_row + chunk * x.scale_chunk;
+      scaled_sums[m] = x.scaled_sums + r * x.scale_row + chunk * x.scale_chunk;
+      sums[m] = x.sums + r * x.sums_row + chunk * x.sums_chunk;
+    }
+  }
+  DSI_INLINE void next_chunk(const ActivationView& x) {
+    DSI_UNROLL
+    for (int m = 0; m < M; ++m) {
+      q[m] += x.q_chunk;
+      scales[m] += x.scale_chunk;
+      scaled_sums[m] += x.scale_chunk;
+      sums[m] += x.sums_chunk;
     }
   }
 };
@@ -68,12 +77,13 @@ DSI_INLINE void dot_steps(D& dot, const Int w[8], const uint8_t* q) {
   if constexpr (kCount > 1) dot_steps<kFirst + 1, kCount - 1>(dot, w, q);
 }
 
-// Steps [kFirst, kFirst + kCount) of G row groups times M activation rows; codes of group g at codes + g * kDepth * kLanes.
+// Steps [kFirst, kFirst + kCount) of G row groups times M activation rows. Code vectors of the groups of a tile lie side by side, step by
+// step: streams a multiple of 4 KiB apart would meet in one set of the first cache.
 template <int kFirst, int kCount, int G, int M, class D>
 DSI_INLINE void tile_steps(D (&dot)[G][M], const uint8_t* codes, const uint8_t* const (&q)[M], int64_t column) {
   Int w[G];
   DSI_UNROLL
-  for (int g = 0; g < G; ++g) w[g] = load(codes + g * kDepth * kLanes + 64 * kFirst);
+  for (int g = 0; g < G; ++g) w[g] = load(codes + (kFirst * kTileGroups + g) * 64);
   DSI_UNROLL
   for (int m = 0; m < M; ++m) {
     const Int a = load1(q[m] + column + 4 * kFirst);
@@ -89,60 +99,62 @@ DSI_INLINE void tile_steps(D (&dot)[G][M], const uint8_t* codes, const uint8_t* 
 // ---- 32-column blocks ----
 
 template <Format F, int M>
-void skinny_block32(const uint8_t* codes, const uint8_t* meta, int64_t blocks, const Rows<M>& rows, float* y, int64_t y_stride,
+void skinny_block32(const uint8_t* codes, const uint8_t* meta, int64_t blocks, const ActivationView& x, int64_t row, float* y, int64_t y_stride,
                     const float* bias, int64_t valid) {
   using V = VectorFormat<F>;
+  Rows<M> rows(x, row, 0);
   Float acc[M];
   DSI_UNROLL
   for (int m = 0; m < M; ++m) acc[m] = zerof();
   for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t i = b % 8;
+    if (i == 0 && b != 0) rows.next_chunk(x);
     Int w[8];
     V::unpack(codes + b * V::kCodeBytes, w);
     const Float d = V::scale(meta + b * V::kMetaBytes);
     DSI_UNROLL
     for (int m = 0; m < M; ++m) {
       Dot<V::kMax> dot;
-      dot.begin(start_sum<F>(rows.sums[m], b));
-      dot_steps<0, 8>(dot, w, rows.q[m] + 32 * b);
-      acc[m] = fma(convert(dot.sum()), mulf(d, set1f(rows.scales[m][b])), acc[m]);
-      if constexpr (V::kHasMin) acc[m] = fma(V::min(meta + b * V::kMetaBytes), set1f(rows.scaled_sums[m][b]), acc[m]);
+      dot.begin(start_sum<F>(rows.sums[m], i));
+      dot_steps<0, 8>(dot, w, rows.q[m] + 32 * i);
+      acc[m] = fma(convert(dot.sum()), mulf(d, set1f(rows.scales[m][i])), acc[m]);
+      if constexpr (V::kHasMin) acc[m] = fma(V::min(meta + b * V::kMetaBytes), set1f(rows.scaled_sums[m][i]), acc[m]);
     }
   }
   DSI_UNROLL
   for (int m = 0; m < M; ++m) store_outputs(acc[m], bias, y + m * y_stride, valid);
 }
 
-// Scratch of a tile: codes [groups][columns / 4][64], scales [groups][32 vectors].
+// Scratch of a tile: codes [columns / 4][groups][64 bytes], scales [groups][kScaleBytes].
 template <Format F, int G, int M>
 void tile_block32(const TileScratch& scratch, int group, int64_t chunk, int64_t blocks, const ActivationView& x, int64_t row,
                   float* sums) {
   using V = VectorFormat<F>;
-  const Rows<M> rows(x, row);
-  const uint8_t* codes = scratch.codes + group * kDepth * kLanes;
-  const uint8_t* scales = scratch.scales + group * 32 * 64;
+  const Rows<M> rows(x, row, chunk);
+  const uint8_t* codes = scratch.codes + group * 64;
+  const uint8_t* scales = scratch.scales + group * kScaleBytes;
   Float acc[G][M];
   DSI_UNROLL
   for (int g = 0; g < G; ++g)
     DSI_UNROLL
     for (int m = 0; m < M; ++m) acc[g][m] = loadf(sums + (m * kTileGroups + group + g) * kLanes);
   for (int64_t i = 0; i < blocks; ++i) {
-    const int64_t b = chunk * (kDepth / 32) + i;
     Dot<V::kMax> dot[G][M];
     DSI_UNROLL
     for (int m = 0; m < M; ++m) {
-      const Int start = start_sum<F>(rows.sums[m], b);
+      const Int start = start_sum<F>(rows.sums[m], i);
       DSI_UNROLL
       for (int g = 0; g < G; ++g) dot[g][m].begin(start);
     }
-    tile_steps<0, 8>(dot, codes + i * 512, rows.q, 32 * b);
+    tile_steps<0, 8>(dot, codes + i * 8 * kTileGroups * 64, rows.q, 32 * i);
     DSI_UNROLL
     for (int g = 0; g < G; ++g) {
-      const Float d = as_float(load(scales + g * 2048 + 64 * i));
+      const Float d = as_float(load(scales + g * kScaleBytes + 64 * i));
       DSI_UNROLL
       for (int m = 0; m < M; ++m) {
-        acc[g][m] = fma(convert(dot[g][m].sum()), mulf(d, set1f(rows.scales[m][b])), acc[g][m]);
+        acc[g][m] = fma(convert(dot[g][m].sum()), mulf(d, set1f(rows.scales[m][i])), acc[g][m]);
         if constexpr (V::kHasMin)
-          acc[g][m] = fma(as_float(load(scales + g * 2048 + 512 + 64 * i)), set1f(rows.scaled_sums[m][b]), acc[g][m]);
+          acc[g][m] = fma(as_float(load(scales + g * kScaleBytes + 512 + 64 * i)), set1f(rows.scaled_sums[m][i]), acc[g][m]);
       }
     }
   }
@@ -155,13 +167,15 @@ void tile_block32(const TileScratch& scratch, int group, int64_t chunk, int64_t 
 // ---- 256-column super-blocks ----
 
 template <Format F, int M>
-void skinny_super(const uint8_t* codes, const uint8_t* meta, int64_t blocks, const Rows<M>& rows, float* y, int64_t y_stride,
+void skinny_super(const uint8_t* codes, const uint8_t* meta, int64_t blocks, const ActivationView& x, int64_t row, float* y, int64_t y_stride,
                   const float* bias, int64_t valid) {
   using V = VectorFormat<F>;
+  Rows<M> rows(x, row, 0);
   Float acc[M];
   DSI_UNROLL
   for (int m = 0; m < M; ++m) acc[m] = zerof();
   for (int64_t b = 0; b < blocks; ++b) {
+    if (b != 0) rows.next_chunk(x);
     const SuperScales<F> scales(meta + b * V::kMetaBytes);
     Int total[M];
     DSI_UNROLL
@@ -171,7 +185,7 @@ void skinny_super(const uint8_t* codes, const uint8_t* meta, int64_t blocks, con
       V::unpack(codes + b * V::kCodeBytes + j * V::kCodeBytes32, w);
       DSI_UNROLL
       for (int m = 0; m < M; ++m) {
-        const uint8_t* q = rows.q[m] + 256 * b + 32 * j;
+        const uint8_t* q = rows.q[m] + 32 * j;
         if constexpr (V::kSub == 32) {
           Dot<V::kMax> dot;
           dot.begin(zero());
@@ -190,12 +204,12 @@ void skinny_super(const uint8_t* codes, const uint8_t* meta, int64_t blocks, con
     }
     DSI_UNROLL
     for (int m = 0; m < M; ++m) {
-      const Float da = set1f(rows.scales[m][b]);
+      const Float da = set1f(rows.scales[m][0]);
       Int correction = zero();
       if constexpr (V::kHasMin || V::kCorrected)
         DSI_UNROLL
         for (int p = 0; p < V::kPairs; ++p)
-          correction = dot_int16(correction, scales.pairs[p], load1(rows.sums[m] + kPairWords * b + V::kPairOffset + p));
+          correction = dot_int16(correction, scales.pairs[p], load1(rows.sums[m] + V::kPairOffset + p));
       if constexpr (V::kCorrected) total[m] = add(total[m], shl<V::kBias>(correction));
       acc[m] = fma(convert(total[m]), mulf(scales.d, da), acc[m]);
       if constexpr (V::kHasMin) acc[m] = fma(convert(correction), mulf(scales.dmin, da), acc[m]);
@@ -206,14 +220,14 @@ void skinny_super(const uint8_t* codes, const uint8_t* meta, int64_t blocks, con
 }
 
 template <Format F, int G, int M>
-void tile_super(const TileScratch& scratch, int group, int64_t b, int64_t, const ActivationView& x, int64_t row, float* sums) {
+void tile_super(const TileScratch& scratch, int group, int64_t chunk, int64_t, const ActivationView& x, int64_t row, float* sums) {
   using V = VectorFormat<F>;
-  static_assert(sizeof(SuperScales<F>) <= 2048, "scratch");
-  const Rows<M> rows(x, row);
-  const uint8_t* codes = scratch.codes + group * kDepth * kLanes;
+  static_assert(sizeof(SuperScales<F>) <= kScaleBytes, "scratch");
+  const Rows<M> rows(x, row, chunk);
+  const uint8_t* codes = scratch.codes + group * 64;
   const SuperScales<F>* scales[G];
   DSI_UNROLL
-  for (int g = 0; g < G; ++g) scales[g] = reinterpret_cast<const SuperScales<F>*>(scratch.scales + (group + g) * 2048);
+  for (int g = 0; g < G; ++g) scales[g] = reinterpret_cast<const SuperScales<F>*>(scratch.scales + (group + g) * kScaleBytes);
   Int total[G][M];
   DSI_UNROLL
   for (int g = 0; g < G; ++g)
@@ -225,8 +239,8 @@ void tile_super(const TileScratch& scratch, int group, int64_t b, int64_t, const
     for (int g = 0; g < G; ++g)
       DSI_UNROLL
       for (int m = 0; m < M; ++m) dot[g][m].begin(zero());
-    const uint8_t* block = codes + sub * V::kSub * kLanes;
-    const int64_t column = 256 * b + sub * V::kSub;
+    const uint8_t* block = codes + sub * (V::kSub / 4) * kTileGroups * 64;
+    const int64_t column = sub * V::kSub;
     tile_steps<0, V::kSub / 4>(dot, block, rows.q, column);
     DSI_UNROLL
     for (int g = 0; g < G; ++g)
@@ -235,7 +249,7 @@ void tile_super(const TileScratch& scratch, int group, int64_t b, int64_t, const
   }
   DSI_UNROLL
   for (int m = 0; m < M; ++m) {
-    const Float da = set1f(rows.scales[m][b]);
+    const Float da = set1f(rows.scales[m][0]);
     DSI_UNROLL
     for (int g = 0; g < G; ++g) {
       float* out = sums + (m * kTileGroups + group + g) * kLanes;
@@ -243,7 +257,7 @@ void tile_super(const TileScratch& scratch, int group, int64_t b, int64_t, const
       if constexpr (V::kHasMin || V::kCorrected)
         DSI_UNROLL
         for (int p = 0; p < V::kPairs; ++p)
-          correction = dot_int16(correction, scales[g]->pairs[p], load1(rows.sums[m] + kPairWords * b + V::kPairOffset + p));
+          correction = dot_int16(correction, scales[g]->pairs[p], load1(rows.sums[m] + V::kPairOffset + p));
       if constexpr (V::kCorrected) total[g][m] = add(total[g][m], shl<V::kBias>(correction));
       Float acc = fma(convert(total[g][m]), mulf(scales[g]->d, da), loadf(out));
       if constexpr (V::kHasMin) acc = fma(convert(correction), mulf(scales[g]->dmin, da), acc);
@@ -261,12 +275,11 @@ DSI_INLINE void skinny_group(const MatrixView& w, int64_t group, int64_t row, co
   const uint8_t* codes = w.data + static_cast<size_t>(group) * w.row_group_bytes;
   const uint8_t* meta = codes + blocks * V::kCodeBytes;
   const float* bias = t.bias != nullptr ? t.bias + n0 : nullptr;
-  const Rows<M> rows(x, t.row0 + row);
   float* y = t.y + row * t.y_stride + n0;
   if constexpr (V::kLayout.block == 32) {
-    skinny_block32<F, M>(codes, meta, blocks, rows, y, t.y_stride, bias, w.rows - n0);
+    skinny_block32<F, M>(codes, meta, blocks, x, t.row0 + row, y, t.y_stride, bias, w.rows - n0);
   } else {
-    skinny_super<F, M>(codes, meta, blocks, rows, y, t.y_stride, bias, w.rows - n0);
+    skinny_super<F, M>(codes, meta, blocks, x, t.row0 + row, y, t.y_stride, bias, w.rows - n0);
   }
 }
 
@@ -297,12 +310,12 @@ void unpack_group(const MatrixView& w, int64_t group, int64_t chunk, int64_t blo
   using V = VectorFormat<F>;
   const uint8_t* codes = w.data + static_cast<size_t>(group) * w.row_group_bytes;
   const uint8_t* meta = codes + (w.cols / V::kLayout.block) * V::kCodeBytes;
-  uint8_t* out = scratch.codes + slot * kDepth * kLanes;
-  uint8_t* scales = scratch.scales + slot * 2048;
+  uint8_t* out = scratch.codes + slot * 64;
+  uint8_t* scales = scratch.scales + slot * kScaleBytes;
   for (int64_t i = 0; i < blocks32; ++i) {
     Int v[8];
     V::unpack(codes + (chunk * (kDepth / 32) + i) * V::kCodeBytes32, v);
-    for (int s = 0; s < 8; ++s) store(out + i * 512 + 64 * s, v[s]);
+    for (int s = 0; s < 8; ++s) store(out + (i * 8 + s) * kTileGroups * 64, v[s]);
   }
   if constexpr (V::kLayout.block == 32) {
     for (int64_t i = 0; i < blocks32; ++i) {
@@ -346,13 +359,19 @@ void product_tiled(const MatrixView& w, const ActivationView& x, const ProductTi
     for (int64_t chunk = 0; chunk * (kDepth / 32) < blocks; ++chunk) {
       const int64_t rest = blocks - chunk * (kDepth / 32), n = rest < kDepth / 32 ? rest : kDepth / 32;
       for (int g = 0; g < groups; ++g) unpack_group<F>(w, g0 + g, chunk, n, g, scratch);
-      int64_t m = 0;
-      for (; m + kInt8TileRows <= t.rows; m += kInt8TileRows)
-        tile_groups<F, kInt8TileRows>(scratch, groups, chunk, n, x, t.row0 + m, scratch.sums + m * kStride);
-      if (t.rows - m == 2) {
-        tile_groups<F, 2>(scratch, groups, chunk, n, x, t.row0 + m, scratch.sums + m * kStride);
-      } else if (t.rows - m == 1) {
-        tile_groups<F, 1>(scratch, groups, chunk, n, x, t.row0 + m, scratch.sums + m * kStride);
+      constexpr int kRows = VectorFormat<F>::kLayout.block == 32 ? kInt8TileRows : kSuperTileRows;
+      for (int64_t m = 0; m < t.rows;) {
+        float* sums = scratch.sums + m * kStride;
+        if (t.rows - m >= kRows) {
+          tile_groups<F, kRows>(scratch, groups, chunk, n, x, t.row0 + m, sums);
+          m += kRows;
+        } else if (t.rows - m >= 2) {
+          tile_groups<F, 2>(scratch, groups, chunk, n, x, t.row0 + m, sums);
+          m += 2;
+        } else {
+          tile_groups<F, 1>(scratch, groups, chunk, n, x, t.row0 + m, sums);
+          m += 1;
+        }
       }
     }
     for (int64_t m = 0; m < t.rows; ++m)

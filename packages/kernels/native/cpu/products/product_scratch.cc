@@ -17,22 +17,28 @@ ActivationView quantize(ActivationKind kind, const float* x, int64_t x_stride, i
                         const KernelTable& kernels, ThreadPool& pool) {
   ActivationView v{};
   v.f32 = x;
-  v.f32_stride = x_stride;
+  v.f32_row = x_stride;
   if (kind == ActivationKind::kF32 || m == 0) return v;
   const int i = static_cast<int>(kind);
   const size_t rows = static_cast<size_t>(m);
-  // Rows start on cache lines, and not all on the same cache set.
-  v.q_stride = padded(kind == ActivationKind::kBF16 ? 2 * k : k, 64) + 64;
-  uint8_t* q = buffers.q[i].reserve(rows * static_cast<size_t>(v.q_stride));
+  uint8_t* q = nullptr;
   float *scales = nullptr, *scaled_sums = nullptr;
   int32_t* sums = nullptr;
-  if (kind != ActivationKind::kBF16) {
-    const bool super = kind == ActivationKind::kSuper;
-    v.block_stride = padded(k, super ? 256 : 32) / (super ? 256 : 32);
-    v.sums_stride = v.block_stride * (super ? kPairWords : 1);
-    scales = buffers.scales[i].array<float>(rows * static_cast<size_t>(v.block_stride));
-    scaled_sums = buffers.scaled_sums[i].array<float>(rows * static_cast<size_t>(v.block_stride));
-    sums = buffers.sums[i].array<int32_t>(rows * static_cast<size_t>(v.sums_stride));
+  if (kind == ActivationKind::kBF16) {
+    v.q_row = padded(2 * k, 64) + 64;  // not all rows on the same cache set
+    q = buffers.q[i].reserve(rows * static_cast<size_t>(v.q_row));
+  } else {
+    const size_t entries = rows * static_cast<size_t>(padded(k, kDepth) / kDepth);
+    v.q_row = kDepth;
+    v.q_chunk = m * v.q_row;
+    v.scale_row = kind == ActivationKind::kSuper ? 1 : 8;
+    v.scale_chunk = m * v.scale_row;
+    v.sums_row = kind == ActivationKind::kSuper ? kPairWords : 8;
+    v.sums_chunk = m * v.sums_row;
+    q = buffers.q[i].reserve(entries * kDepth);
+    scales = buffers.scales[i].array<float>(entries * static_cast<size_t>(v.scale_row));
+    scaled_sums = buffers.scaled_sums[i].array<float>(entries * static_cast<size_t>(v.scale_row));
+    sums = buffers.sums[i].array<int32_t>(entries * static_cast<size_t>(v.sums_row));
   }
   v.q = q;
   v.scales = scales;
@@ -40,7 +46,8 @@ ActivationView quantize(ActivationKind kind, const float* x, int64_t x_stride, i
   v.sums = sums;
   const auto row = [&](int64_t r) {
     kernels.quantize_row(kind, x + r * x_stride, k,
-                         {q + r * v.q_stride, scales + r * v.block_stride, scaled_sums + r * v.block_stride, sums + r * v.sums_stride});
+                         {q + r * v.q_row, scales + r * v.scale_row, scaled_sums + r * v.scale_row, sums + r * v.sums_row, v.q_chunk,
+                          v.scale_chunk, v.sums_chunk});
   };
   if (m * k < 32 * 1024) {  // cheaper than waking the pool
     for (int64_t r = 0; r < m; ++r) row(r);
@@ -86,9 +93,9 @@ void ProductScratch::run_jobs(ThreadPool& pool) {
       j.groups_a_tile = kTileGroups;
       const int64_t group_tiles = (all_groups + kTileGroups - 1) / kTileGroups;
       int64_t split = (j.rows + kTileRows - 1) / kTileRows;
-      while (group_tiles * split < wanted && j.rows / (split + 1) >= 48) ++split;
+      while (group_tiles * split < wanted && j.rows / (split + 1) >= 24) ++split;
       j.rows_a_tile = (j.rows + split - 1) / split;
-      j.rows_a_tile = std::min<int64_t>(kTileRows, (j.rows_a_tile + 5) / 6 * 6);
+      j.rows_a_tile = std::min<int64_t>(kTileRows, (j.rows_a_tile + 11) / 12 * 12);
       j.row_tiles = (j.rows + j.rows_a_tile - 1) / j.rows_a_tile;
     }
     tiles += (groups + j.groups_a_tile - 1) / j.groups_a_tile * j.row_tiles;

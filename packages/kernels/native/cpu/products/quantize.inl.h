@@ -38,13 +38,15 @@ DSI_INLINE int32_t quantize16(const float* x, float inverse, bool finite, uint8_
 
 void quantize_block32(const float* x, int64_t k, const ActivationRow& out) {
   for (int64_t b = 0; b < k / 32; ++b) {
+    const int64_t chunk = b / 8, i = b % 8;
+    uint8_t* q = out.q + chunk * out.q_chunk + 32 * i;
     const int32_t bits = magnitude(x + 32 * b, 32);
     const BlockScale s = block_scale(bits);
     int32_t sum = 0;
-    for (int i = 0; i < 32; i += 16) sum += quantize16(x + 32 * b + i, s.inverse, bits < kInfinityBits, out.q + 32 * b + i);
-    out.scales[b] = s.scale;
-    out.scaled_sums[b] = s.scale * static_cast<float>(sum);
-    out.sums[b] = -sum;
+    for (int h = 0; h < 32; h += 16) sum += quantize16(x + 32 * b + h, s.inverse, bits < kInfinityBits, q + h);
+    out.scales[chunk * out.scale_chunk + i] = s.scale;
+    out.scaled_sums[chunk * out.scale_chunk + i] = s.scale * static_cast<float>(sum);
+    out.sums[chunk * out.sums_chunk + i] = -sum;
   }
 }
 
@@ -58,13 +60,12 @@ void quantize_super(const float* x, int64_t k, const ActivationRow& out) {
     const int32_t bits = magnitude(p, 256);
     const BlockScale s = block_scale(bits);
     int32_t sums[16], sums32[8];
-    for (int i = 0; i < 16; ++i) sums[i] = -quantize16(p + 16 * i, s.inverse, bits < kInfinityBits, out.q + 256 * b + 16 * i);
+    for (int i = 0; i < 16; ++i) sums[i] = -quantize16(p + 16 * i, s.inverse, bits < kInfinityBits, out.q + b * out.q_chunk + 16 * i);
     for (int i = 0; i < 8; ++i) sums32[i] = sums[2 * i] + sums[2 * i + 1];
-    int32_t* pairs = out.sums + dsi::products::kPairWords * b;
+    int32_t* pairs = out.sums + b * out.sums_chunk;
     for (int i = 0; i < 8; ++i) pairs[i] = pair_of(sums[4 * (i >> 1) + (i & 1)], sums[4 * (i >> 1) + (i & 1) + 2]);
     for (int i = 0; i < 4; ++i) pairs[8 + i] = pair_of(sums32[4 * (i >> 1) + (i & 1)], sums32[4 * (i >> 1) + (i & 1) + 2]);
-    out.scales[b] = s.scale;
-    out.scaled_sums[b] = 0.0f;
+    out.scales[b * out.scale_chunk] = s.scale;
   }
 }
 

@@ -27,7 +27,7 @@ constexpr bool kSignedBytes = true;  // vpmaddubsw saturates on codes above 127
 #endif
 constexpr bool kTiledInt8 = true;
 constexpr int kSkinnyStep = 4;  // most activation rows of one pass in the skinny path
-constexpr int kInt8TileGroups = 1, kInt8TileRows = 3;
+constexpr int kInt8TileGroups = 1, kInt8TileRows = 3, kSuperTileRows = 3;
 constexpr int kF32TileRows = 3;
 
 DSI_INLINE __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }

@@ -29,7 +29,7 @@ constexpr bool kHasBf16Dot = true;
 constexpr bool kSignedBytes = false;
 constexpr bool kTiledInt8 = true;
 constexpr int kSkinnyStep = 8;  // most activation rows of one pass in the skinny path
-constexpr int kInt8TileGroups = 4, kInt8TileRows = 3;
+constexpr int kInt8TileGroups = 4, kInt8TileRows = 3, kSuperTileRows = 4;
 constexpr int kF32TileRows = 6;
 
 DSI_INLINE Int load(const void* p) { return _mm512_loadu_si512(p); }

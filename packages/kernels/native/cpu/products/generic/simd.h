@@ -29,7 +29,7 @@ constexpr bool kHasBf16Dot = false;
 constexpr bool kSignedBytes = false;  // whether 8-bit codes are multiplied as signed (no correction by activation sums)
 constexpr bool kTiledInt8 = false;  // one path is enough here
 constexpr int kSkinnyStep = 1;
-constexpr int kInt8TileGroups = 1, kInt8TileRows = 1;
+constexpr int kInt8TileGroups = 1, kInt8TileRows = 1, kSuperTileRows = 1;
 constexpr int kF32TileRows = 2;
 
 DSI_INLINE Int load(const void* p) { Int v; memcpy(&v, p, 64); return v; }
