@@ -1,16 +1,20 @@
 /** Base of every error of this package; `code` is stable and meant for programs. */
 export class KvCacheError extends Error {
+  /** Spelled out in every class: bundlers rename classes. */
+  override readonly name: string = 'KvCacheError';
+
   constructor(
     readonly code: 'config' | 'capacity' | 'state' | 'integrity',
     message: string,
   ) {
     super(message);
-    this.name = new.target.name;
   }
 }
 
 /** A constructor argument or a call argument lies outside its documented range. */
 export class KvConfigError extends KvCacheError {
+  override readonly name: string = 'KvConfigError';
+
   constructor(
     readonly field: string,
     readonly value: unknown,
@@ -25,6 +29,8 @@ export class KvConfigError extends KvCacheError {
  * Both figures are given in tokens and in blocks.
  */
 export class KvCapacityError extends KvCacheError {
+  override readonly name: string = 'KvCapacityError';
+
   constructor(
     readonly neededTokens: number,
     readonly capacityTokens: number,
@@ -41,6 +47,8 @@ export class KvCapacityError extends KvCacheError {
 
 /** A call does not fit the state of its subject (unknown or duplicate sequence, block released twice, ...). */
 export class KvStateError extends KvCacheError {
+  override readonly name: string = 'KvStateError';
+
   constructor(
     readonly subject: string,
     message: string,
@@ -51,6 +59,8 @@ export class KvStateError extends KvCacheError {
 
 /** An invariant is broken: a defect of this package or of a caller that wrote into its arrays. */
 export class KvIntegrityError extends KvCacheError {
+  override readonly name: string = 'KvIntegrityError';
+
   constructor(readonly finding: string) {
     super('integrity', `KV cache integrity: ${finding}`);
   }
