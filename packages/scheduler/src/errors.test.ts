@@ -6,7 +6,9 @@ test('every error spells its name, which a bundler that renames classes cannot c
   const classes = Object.entries(api).filter(([name]) => name.endsWith('Error'));
   expect(classes.length).toBeGreaterThan(3);
   for (const [name, value] of classes) {
-    const Renamed = { [`_${name}`]: class extends (value as new (...args: unknown[]) => SchedulerError) {} }[`_${name}`]!;
+    const Renamed = { [`_${name}`]: class extends (value as new (...args: unknown[]) => SchedulerError) {} }[
+      `_${name}`
+    ]!;
     const error = new Renamed('field', 1, 2, 3);
     expect(error.name).toBe(name);
     expect(error).toBeInstanceOf(SchedulerError);

@@ -73,8 +73,13 @@ describe('IterationScheduler', () => {
               settle(engine.land((id) => (failing.has(id) ? 'numerical_error' : undefined)).finished);
               for (const id of failing) if (!live.has(id)) failing.delete(id);
             };
-            const runStep = (between: () => void): void => {
-              const plan = engine.launch();
+            const runStep = (between: () => void, shape = 0): void => {
+              const budget = shape % 2 === 0 ? undefined : 1 + (shape % (maxNumBatchedTokens + 3));
+              const floor = scheduler.stats().numRunning;
+              const plan = engine.launch(budget);
+              expect(plan.numTokens).toBeLessThanOrEqual(
+                Math.min(maxNumBatchedTokens, Math.max(budget ?? maxNumBatchedTokens, floor)),
+              );
               seen.steps++;
               seen.copies += plan.transfers.length;
               seen.preemptions += plan.preempted.length;
@@ -152,7 +157,7 @@ describe('IterationScheduler', () => {
                 runStep(() => {
                   const following = operations[index + 1];
                   if (current.shape % 3 === 0 && following !== undefined && following.kind !== 'step') apply(following);
-                });
+                }, current.shape);
             }
             for (let steps = 0; scheduler.hasWork; steps++) {
               runStep(() => {});

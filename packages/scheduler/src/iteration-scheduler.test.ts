@@ -84,6 +84,49 @@ describe('planning', () => {
     ]);
   });
 
+  it('keeps a step within its own budget, but never below a token for every running sequence', () => {
+    const e = engine();
+    e.add('a', prompt(10), 20);
+    e.add('b', prompt(10, 50), 20);
+    expect(shares(e.step(6))).toEqual([['a', 6]]);
+    expect(shares(e.step(1))).toEqual([['a', 1]]);
+    expect(shares(e.step(7))).toEqual([
+      ['a', 3],
+      ['b', 4],
+    ]);
+    // Two run: the floor is 2, one of which the decode takes first.
+    const floor = e.step(1);
+    expect(shares(floor)).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    expect(floor.numTokens).toBe(2);
+    // Beyond maxNumBatchedTokens the option holds.
+    e.add('c', prompt(40, 100), 20);
+    expect(e.step(1000).numTokens).toBe(16);
+  });
+
+  it('takes a free seat at a budget of maxNumSeqs', () => {
+    const e = engine();
+    for (const id of ['a', 'b', 'c']) e.add(id, prompt(2), 30);
+    e.step();
+    e.add('d', prompt(9, 40), 30);
+    expect(shares(e.step(3)).map(([id]) => id)).toEqual(['a', 'b', 'c']);
+    expect(shares(e.step(4))).toEqual([
+      ['a', 1],
+      ['b', 1],
+      ['c', 1],
+      ['d', 1],
+    ]);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN])('refuses a budget of %s and plans nothing', (maxTokens) => {
+    const e = engine();
+    e.add('a', prompt(3), 2);
+    expect(() => e.scheduler.schedule(maxTokens)).toThrow(SchedulerConfigError);
+    expect(e.step().stepId).toBe(1);
+  });
+
   it('runs at most maxNumSeqs', () => {
     const e = engine({ maxNumSeqs: 2 });
     for (const id of ['a', 'b', 'c']) e.add(id, prompt(2), 3);

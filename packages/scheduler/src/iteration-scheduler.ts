@@ -1,7 +1,7 @@
 import type { KvCache } from '@dsi/kv-cache';
 import { InvalidRequestError, QueueFullError, SchedulerStateError, UnknownRequestError } from './errors.js';
 import { checkSchedulerIntegrity } from './integrity.js';
-import { resolveOptions, type ResolvedOptions } from './options.js';
+import { requireCount, resolveOptions, type ResolvedOptions } from './options.js';
 import { RankedList } from './ranked-list.js';
 import type { FinishReason, ForkRequest, SchedulerRequest, SequenceView } from './request.js';
 import type { Scheduler, SchedulerOptions, SchedulerStats } from './scheduler.js';
@@ -19,7 +19,7 @@ const NO_TOKENS: ArrayLike<number> = [];
  * running decodes, running prefill chunks, then admissions from the head of the waiting queue. A sequence that finds no
  * memory takes it from the running sequence of the lowest rank; the lowest one itself just sits the step out. So the
  * running sequence of the highest rank always gets its share: it may take everything, alone it fits (checked in `add`),
- * and maxNumBatchedTokens >= maxNumSeqs leaves it a token.
+ * and a step's budget is at least one token for every running sequence.
  */
 export class IterationScheduler implements Scheduler {
   private readonly kv: KvCache;
@@ -101,7 +101,8 @@ export class IterationScheduler implements Scheduler {
     return sequence;
   }
 
-  schedule(): StepPlan {
+  schedule(maxTokens: number = this.options.maxNumBatchedTokens): StepPlan {
+    requireCount('maxTokens', maxTokens, 1);
     if (this.inFlight !== null) {
       throw new SchedulerStateError(`step ${this.stepId} is in flight; call update with its result first`);
     }
@@ -111,7 +112,7 @@ export class IterationScheduler implements Scheduler {
       this.running.resort();
     }
     this.stepId++;
-    this.budget = maxNumBatchedTokens;
+    this.budget = Math.min(maxNumBatchedTokens, Math.max(maxTokens, this.running.size));
     this.draft = [];
     this.preempted = [];
     this.planRunning(true);
@@ -315,10 +316,12 @@ export class IterationScheduler implements Scheduler {
   private finishPlan(): StepPlan {
     const requests: PlannedRequest[] = [];
     const planned: Sequence[] = [];
+    let numTokens = 0;
     for (const sequence of this.draft) {
       const { ordinal, numScheduled, numComputed } = sequence;
       if (numScheduled === 0) continue;
       planned.push(sequence);
+      numTokens += numScheduled;
       requests.push({
         id: sequence.id,
         numTokens: numScheduled,
@@ -336,7 +339,7 @@ export class IterationScheduler implements Scheduler {
     return {
       stepId: this.stepId,
       requests,
-      numTokens: this.options.maxNumBatchedTokens - this.budget,
+      numTokens,
       preempted: this.preempted,
       transfers: this.kv.takeTransfers(),
     };

@@ -34,7 +34,8 @@ export function resolveOptions(options: SchedulerOptions): ResolvedOptions {
   };
 }
 
-function requireCount(field: string, value: number, min: number): void {
+/** @throws {SchedulerConfigError} unless `value` is an integer of at least `min`. */
+export function requireCount(field: string, value: number, min: number): void {
   if (!Number.isSafeInteger(value) || value < min) {
     throw new SchedulerConfigError(field, value, `an integer of at least ${min}`);
   }

@@ -51,8 +51,15 @@ export interface Scheduler {
    */
   fork(parentId: string, child: ForkRequest): SequenceView;
 
-  /** @throws {SchedulerStateError} while a step is in flight. */
-  schedule(): StepPlan;
+  /**
+   * Plans the next step.
+   * @param maxTokens most tokens of this step; default and upper bound: `maxNumBatchedTokens`. Never less than one for every
+   * running sequence (nothing running: one), so a smaller value makes chunks shorter and admissions later, but every decode
+   * goes on. A value of at least `maxNumSeqs` always leaves a token for an admission while a seat is free.
+   * @throws {SchedulerStateError} while a step is in flight.
+   * @throws {SchedulerConfigError} for a `maxTokens` that is not an integer of at least 1.
+   */
+  schedule(maxTokens?: number): StepPlan;
 
   /**
    * The step is complete: its tokens become part of the sequences, full blocks become matchable, ended requests return

@@ -62,8 +62,8 @@ export class SimulatedEngine {
   }
 
   /** First half of a step: plans, moves blocks, checks every read, writes. */
-  launch(): StepPlan {
-    const plan = this.scheduler.schedule();
+  launch(maxTokens?: number): StepPlan {
+    const plan = this.scheduler.schedule(maxTokens);
     this.checkPlan(plan);
     this.transfer(plan.transfers);
     const { blockSize } = this.options;
@@ -108,8 +108,8 @@ export class SimulatedEngine {
     return this.scheduler.update({ stepId: plan.stepId, outputs });
   }
 
-  step(): StepPlan {
-    const plan = this.launch();
+  step(maxTokens?: number): StepPlan {
+    const plan = this.launch(maxTokens);
     if (this.plan !== null) this.land();
     this.now++;
     return plan;
