@@ -14,6 +14,8 @@ namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr int64_t kBlock = 16;        // of the maxima that bound a k-th largest
+constexpr int kBins = 16384;          // of top_p: 32 units of logit below the maximum
+constexpr float kBinsPerUnit = 512.0f;
 constexpr int64_t kNoiseBlock = 64;   // ids of one batch of noise words
 constexpr double kHighestNoise = 22.88;  // -log(-log(1 - 2^-33)) = 22.874
 
@@ -23,6 +25,8 @@ struct Workspace {
   std::vector<float> maxima;      // of blocks
   std::vector<float> values;      // of candidates
   std::vector<int32_t> ids;       // candidates
+  std::vector<int32_t> edge;      // candidates around the edge of top_p
+  std::vector<int32_t> counts;    // candidates a bin
   std::vector<int32_t> top;       // for log-probabilities
   std::vector<std::pair<double, int32_t>> order;
 };
@@ -245,10 +249,16 @@ class RowSampler {
       const double information = log_total - (static_cast<double>(z()[id]) - highest_);
       order.emplace_back(std::abs(information - entropy), id);
     }
-    std::sort(order.begin(), order.end());
-    double sum = 0.0;
-    size_t last = 0;
-    for (; last + 1 < order.size(); ++last) {
+    // The nearest in order, as many as the mass needs: mostly few.
+    size_t last = 0, sorted = 0;
+    for (double sum = 0.0; last + 1 < order.size(); ++last) {
+      if (last == sorted) {
+        const auto begin = order.begin() + static_cast<std::ptrdiff_t>(sorted);
+        sorted = std::min(order.size(), std::max<size_t>(1024, 8 * sorted));
+        const auto end = order.begin() + static_cast<std::ptrdiff_t>(sorted);
+        std::nth_element(begin, end - 1, order.end());
+        std::sort(begin, end);
+      }
       sum += weight(order[last].second);
       if (sum >= p * total) break;
     }
@@ -260,21 +270,45 @@ class RowSampler {
     find_highest();
   }
 
-  // Keeps the best while the mass above is below p: what Hugging Face's ascending sum drops, from the other end.
+  // Keeps the best while the mass above is below p: what Hugging Face's ascending sum drops, from the other end. Only the candidates around
+  // the edge are sorted: counts of z by steps of 1/512 below the maximum bound the mass above each step from both sides.
   void top_p(float p) {
     const double wanted = p * mass();
-    const bool was_dense = dense_;
-    dense_ = false;
-    for (int64_t k = 256;; k *= 8) {
-      if (was_dense) gather_top(z(), v_, k, work_.maxima, work_.ids);
-      sort_descending(z(), work_.ids);
-      double above = 0.0;
-      size_t kept = 0;
-      while (kept < work_.ids.size() && (kept == 0 || above < wanted)) above += weight(work_.ids[kept++]);
-      if (above >= wanted || !was_dense || k >= v_ / kBlock) {
-        work_.ids.resize(kept);
-        return;
+    set_candidates_from(-std::numeric_limits<double>::infinity());
+    const auto bin = [&](int32_t id) { return static_cast<int>(std::min((highest_ - z()[id]) * kBinsPerUnit, static_cast<float>(kBins - 1))); };
+    work_.counts.assign(kBins, 0);
+    for (const int32_t id : work_.ids) ++work_.counts[static_cast<size_t>(bin(id))];
+    // Bins before `inside` are kept for sure; bins from `outside` on are dropped for sure. 1e-5 covers the roundings of the bins' edges.
+    int inside = 0, outside = 0;
+    double least = 0.0, most = 0.0, upper = 1.0;  // upper: weight at the bin's upper edge
+    for (int b = 0; b < kBins && least < wanted; ++b) {
+      const double n = static_cast<double>(work_.counts[static_cast<size_t>(b)]);
+      const double lower = b == kBins - 1 ? 0.0 : std::exp(-(b + 1) / static_cast<double>(kBinsPerUnit));
+      most += n * upper * (1 + 1e-5);
+      least += n * lower * (1 - 1e-5);
+      upper = lower;
+      if (most < wanted) inside = b + 1;
+      outside = b + 1;
+    }
+    work_.values.clear();
+    work_.edge.clear();
+    size_t kept = 0;
+    for (const int32_t id : work_.ids) {
+      const int b = bin(id);
+      if (b < inside) {
+        work_.ids[kept++] = id;
+        work_.values.push_back(z()[id]);
+      } else if (b < outside) {
+        work_.edge.push_back(id);
       }
+    }
+    work_.ids.resize(kept);
+    double above = kernels_.sum_exp(work_.values.data(), static_cast<int64_t>(kept), highest_);
+    sort_descending(z(), work_.edge);
+    for (const int32_t id : work_.edge) {
+      if (!work_.ids.empty() && above >= wanted) break;
+      above += weight(id);
+      work_.ids.push_back(id);
     }
   }
 
