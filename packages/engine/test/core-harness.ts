@@ -6,7 +6,7 @@ import { EngineClient, type EngineRequest } from '../src/client/engine-client.js
 import type { EngineDelta, RequestStream } from '../src/client/request-stream.js';
 import { EngineCore } from '../src/core/engine-core.js';
 import type { FromCore, ToCore } from '../src/core/protocol.js';
-import { TokenBudget } from '../src/core/token-budget.js';
+import { TokenBudget, type StepBudget } from '../src/core/token-budget.js';
 import type { EngineInfo } from '../src/load/engine-info.js';
 import { resolveSampling } from '../src/sampling/resolve-sampling.js';
 import type { SamplingParams } from '../src/sampling/sampling-params.js';
@@ -19,6 +19,8 @@ export interface HarnessOptions extends Partial<Pick<FakeRunnerOptions, 'onStep'
   readonly maxNumBatchedTokens?: number;
   readonly maxModelLen?: number;
   readonly maxQueueSize?: number;
+  /** Default: always `maxNumBatchedTokens`. */
+  readonly budget?: StepBudget;
 }
 
 export const vocabSize = 200;
@@ -38,15 +40,16 @@ export async function openHarness(options: HarnessOptions = {}) {
     const core = new EngineCore({
       kv,
       runner,
-      createScheduler: (budget) =>
-        new IterationScheduler({
-          kv,
-          maxNumBatchedTokens: budget,
-          maxNumSeqs,
-          maxModelLen,
-          ...(options.maxQueueSize === undefined ? {} : { maxQueueSize: options.maxQueueSize }),
-        }),
-      budget: new TokenBudget({ maxTokens: maxNumBatchedTokens, minTokens: maxNumSeqs, targetMs: Infinity }),
+      scheduler: new IterationScheduler({
+        kv,
+        maxNumBatchedTokens,
+        maxNumSeqs,
+        maxModelLen,
+        ...(options.maxQueueSize === undefined ? {} : { maxQueueSize: options.maxQueueSize }),
+      }),
+      budget:
+        options.budget ??
+        new TokenBudget({ maxTokens: maxNumBatchedTokens, minTokens: maxNumSeqs, targetMs: Infinity }),
       text: { open: () => ({ push: (id) => `<${id}>`, finish: () => '' }) },
       limits: { vocabSize, maxModelLen, maxNumBatchedTokens, maxChoices: 16, captureLogits: false },
       eosTokenIds: [eosTokenId],

@@ -7,6 +7,7 @@ import {
   QueueFullError,
   StepFailedError,
 } from '../src/errors/request-errors.js';
+import type { StepBudget } from '../src/core/token-budget.js';
 import { collect, eosTokenId, openHarness, promptOf, request } from './core-harness.js';
 
 async function alone(length: number, params: Parameters<typeof request>[1], salt = 0) {
@@ -43,6 +44,7 @@ test('a request does not depend on its batch, its chunks, hits or preemption', a
     openHarness({ maxNumBatchedTokens: 9, maxNumSeqs: 2 }),
     openHarness({ numBlocks: 24, maxNumSeqs: 8 }),
     openHarness(),
+    openHarness({ budget: jitter() }),
   ];
   for (const opening of cases) {
     const { client, kv } = await openingHarness(opening);
@@ -61,6 +63,32 @@ test('a request does not depend on its batch, its chunks, hits or preemption', a
 });
 
 const openingHarness = <T>(opening: Promise<T>) => opening;
+
+/** A budget that is another one at every step, down to less than the running sequences need. */
+function jitter(): StepBudget & { readonly seen: number[] } {
+  const values = [1, 64, 3, 17, 9, 40, 2];
+  const seen: number[] = [];
+  return {
+    seen,
+    get current() {
+      return values[seen.length % values.length]!;
+    },
+    observe: (tokens) => seen.push(tokens),
+  };
+}
+
+test('the budget acts on the next step, busy or not', async () => {
+  const budget = jitter();
+  const { client } = await openHarness({ budget });
+  const one = collect(client.add(request(promptOf(60), { maxTokens: 3, temperature: 0, ignoreEos: true })));
+  const two = collect(client.add(request(promptOf(60, 1), { maxTokens: 3, temperature: 0, ignoreEos: true })));
+  await Promise.all([one, two]);
+  // 1, then 64 of which 59 end the first prompt and 5 begin the second, then the floor of one decode and the rest of 3 ...
+  expect(budget.seen.slice(0, 5)).toEqual([1, 64, 3, 17, 9]);
+  expect((await client.queryStats()).steps).toBe(budget.seen.length);
+  await client.checkIntegrity();
+  await client.close();
+});
 
 test('a second request takes the cached prefix, except with prompt logprobs', async () => {
   const { client, runner } = await openHarness();

@@ -91,6 +91,12 @@ describe.each(architectures)('%s', (architecture) => {
         expectSame(beside, expected);
         await chunked.close();
 
+        // Steps as long as the measured rate allows: another cut at every run.
+        const adaptive = await open({ maxNumSeqs: 3, maxStepMs: 3, prefixCaching: false });
+        const [adapted] = await Promise.all([start(adaptive, 0, params), start(adaptive, 5, params)]);
+        expectSame(adapted, expected);
+        await adaptive.close();
+
         const single = await open({ maxNumSeqs: 1, schedulingPolicy: 'priority', prefixCaching: false });
         const pushedOut = start(single, 0, params, promptLength, 5);
         await steps(single, 9);

@@ -13,14 +13,15 @@ import type { RowResult, StepRunner, StepSlice } from './model-runner.js';
 import { Outbox } from './outbox.js';
 import type { EngineStats, FromCore, ToCore, WireRequest } from './protocol.js';
 import { RequestState } from './request-state.js';
-import type { TokenBudget } from './token-budget.js';
+import type { StepBudget } from './token-budget.js';
 
 export interface EngineCoreParts {
-  /** A scheduler over `kv` for steps of at most this many tokens; asked for again, while nothing runs, when the rate changed. */
-  readonly createScheduler: (maxNumBatchedTokens: number) => Scheduler;
+  /** Over `kv`. */
+  readonly scheduler: Scheduler;
   readonly kv: KvCache;
   readonly runner: StepRunner;
-  readonly budget: TokenBudget;
+  /** How many tokens the next step may compute; told of every step. */
+  readonly budget: StepBudget;
   readonly text: TokenTextFactory;
   readonly limits: AdmissionLimits;
   readonly eosTokenIds: readonly number[];
@@ -29,9 +30,6 @@ export interface EngineCoreParts {
   readonly clock: () => number;
   readonly drawSeed?: () => bigint;
 }
-
-/** Relative change of the measured budget that is worth a new scheduler. */
-const budgetTolerance = 0.1;
 
 interface Owner {
   readonly request: RequestState;
@@ -51,10 +49,7 @@ export class EngineCore {
   readonly #inbox: ToCore[] = [];
   readonly #outbox: Outbox;
   readonly #eos: ReadonlySet<number>;
-  #scheduler: Scheduler;
-  #schedulerBudget: number;
-  /** Of schedulers that were replaced. */
-  #past = { preemptions: 0, steps: 0 };
+  readonly #scheduler: Scheduler;
   #wake: (() => void) | undefined;
   #closing = false;
   #sequenceCount = 0;
@@ -63,8 +58,7 @@ export class EngineCore {
 
   constructor(parts: EngineCoreParts) {
     this.#parts = parts;
-    this.#schedulerBudget = parts.budget.current;
-    this.#scheduler = parts.createScheduler(this.#schedulerBudget);
+    this.#scheduler = parts.scheduler;
     this.#eos = new Set(parts.eosTokenIds);
     this.#outbox = new Outbox(parts.post, () => this.stats());
   }
@@ -83,7 +77,6 @@ export class EngineCore {
       if (this.#closing) break;
       if (!this.#scheduler.hasWork) {
         this.#outbox.flush();
-        this.#adaptBudget();
         await this.#message();
         continue;
       }
@@ -104,23 +97,12 @@ export class EngineCore {
       kvCachedBlocks: kv.cachedBlocks,
       prefixQueryTokens: kv.queryTokens,
       prefixHitTokens: kv.hitTokens,
-      preemptions: this.#past.preemptions + numPreemptions,
-      steps: this.#past.steps + numSteps,
+      preemptions: numPreemptions,
+      steps: numSteps,
       promptTokens: this.#promptTokens,
       generationTokens: this.#generationTokens,
-      tokenBudget: this.#schedulerBudget,
+      tokenBudget: this.#parts.budget.current,
     };
-  }
-
-  /** The measured rate decides the size of the next busy period's steps. Nothing is live, so nothing is lost. */
-  #adaptBudget(): void {
-    const { budget, createScheduler } = this.#parts;
-    const change = budget.current / this.#schedulerBudget;
-    if (change > 1 - budgetTolerance && change < 1 + budgetTolerance) return;
-    const { numPreemptions, numSteps } = this.#scheduler.stats();
-    this.#past = { preemptions: this.#past.preemptions + numPreemptions, steps: this.#past.steps + numSteps };
-    this.#schedulerBudget = budget.current;
-    this.#scheduler = createScheduler(budget.current);
   }
 
   #message(): Promise<void> {
@@ -233,7 +215,7 @@ export class EngineCore {
 
   async #step(): Promise<void> {
     const { runner, clock, budget } = this.#parts;
-    const plan = this.#scheduler.schedule();
+    const plan = this.#scheduler.schedule(budget.current);
     if (plan.requests.length === 0) {
       this.#outbox.flush();
       return;

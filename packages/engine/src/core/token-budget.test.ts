@@ -29,3 +29,25 @@ test('an infinite target is the flag itself', () => {
   budget.observe(700, 1e9);
   expect(budget.current).toBe(777);
 });
+
+/** Steps of 20 ms and half a millisecond a token, until the budget has grown to what they allow. */
+function warmed(): TokenBudget {
+  const budget = new TokenBudget({ maxTokens: 4096, minTokens: 16, targetMs: 200 });
+  for (const tokens of [1, 16, 64, 256, 128, 16]) budget.observe(tokens, 20 + tokens * 0.5);
+  return budget;
+}
+
+test('a long decode does not make prefill look slow', () => {
+  const budget = warmed();
+  // Batches of 14 to 16 sequences and a clock that jitters: nothing to learn about the cost of a token.
+  for (let i = 0; i < 1000; i++) budget.observe(14 + (i % 3), 25 + ((i * 7) % 5));
+  expect(budget.current).toBeGreaterThan(340);
+  expect(budget.current).toBeLessThan(380);
+});
+
+test('a base that grows, as contexts do, shrinks the budget', () => {
+  const budget = warmed();
+  for (let i = 0; i <= 1000; i++) budget.observe(16, 28 + i / 10);
+  expect(budget.current).toBeGreaterThan(150);
+  expect(budget.current).toBeLessThan(180);
+});

@@ -1,3 +1,10 @@
+/** How many tokens the next step may compute, told of every step that was. */
+export interface StepBudget {
+  readonly current: number;
+  /** Takes the measure of a finished step. */
+  observe(tokens: number, ms: number): void;
+}
+
 export interface TokenBudgetOptions {
   /** The flag: never more than this. */
   readonly maxTokens: number;
@@ -10,19 +17,26 @@ export interface TokenBudgetOptions {
 /** Share of the past that every new step keeps. */
 const memory = 0.9;
 const firstBudget = 128;
+/** Two steps in a row whose sizes differ by less say nothing about what one more token costs. */
+const leastDifference = 8;
 
 /**
- * How many tokens the next step may compute: what `targetMs` allow at the measured rate. A line `ms = base + perToken * tokens`
- * is fitted to the recent steps (least squares, older steps forgotten exponentially), so that a decode step, which pays mostly
- * for reading the weights, does not make prefill look slow. Between two steps the budget at most doubles.
+ * What `targetMs` allow at the measured rate, by the model `ms = base + perToken * tokens`: a decode step pays mostly for reading
+ * the weights, so its time per token says nothing about prefill. `perToken` is fitted to the differences between steps in a row
+ * (least squares), which a slowly growing base, as of longer contexts, does not disturb; it stays as it was while only steps of
+ * about one size run. The base follows every step. Older steps are forgotten exponentially, and between two steps the budget at
+ * most doubles.
  */
-export class TokenBudget {
+export class TokenBudget implements StepBudget {
   #current: number;
+  #last: { readonly tokens: number; readonly ms: number } | undefined;
+  /** Sums over the steps: weight, tokens, milliseconds. */
   #n = 0;
   #x = 0;
   #y = 0;
-  #xx = 0;
-  #xy = 0;
+  /** Sums over pairs of steps: squared difference of tokens, and its product with the difference of milliseconds. */
+  #dxdx = 0;
+  #dxdy = 0;
 
   constructor(private readonly options: TokenBudgetOptions) {
     const { maxTokens, minTokens, targetMs } = options;
@@ -33,26 +47,23 @@ export class TokenBudget {
     return this.#current;
   }
 
-  /** Takes the measure of a finished step. */
   observe(tokens: number, ms: number): void {
     const { maxTokens, minTokens, targetMs } = this.options;
     if (!Number.isFinite(targetMs) || tokens <= 0 || !(ms >= 0)) return;
     this.#n = memory * this.#n + 1;
     this.#x = memory * this.#x + tokens;
     this.#y = memory * this.#y + ms;
-    this.#xx = memory * this.#xx + tokens * tokens;
-    this.#xy = memory * this.#xy + tokens * ms;
-    const { base, perToken } = this.#fit();
+    const dx = tokens - (this.#last?.tokens ?? tokens);
+    if (Math.abs(dx) >= leastDifference) {
+      this.#dxdx = memory * this.#dxdx + dx * dx;
+      this.#dxdy = memory * this.#dxdy + dx * (ms - this.#last!.ms);
+    }
+    this.#last = { tokens, ms };
+    // No token can cost more than its share of the whole step.
+    const share = this.#y / this.#x;
+    const perToken = this.#dxdy > 0 ? Math.min(share, this.#dxdy / this.#dxdx) : share;
+    const base = (this.#y - perToken * this.#x) / this.#n;
     const allowed = perToken > 0 ? Math.floor((targetMs - base) / perToken) : maxTokens;
     this.#current = Math.max(minTokens, Math.min(maxTokens, allowed, 2 * Math.max(this.#current, minTokens)));
-  }
-
-  #fit(): { base: number; perToken: number } {
-    const spread = this.#n * this.#xx - this.#x * this.#x;
-    const through = { base: 0, perToken: this.#y / this.#x };
-    if (spread <= 1e-6 * this.#n * this.#xx) return through;
-    const perToken = (this.#n * this.#xy - this.#x * this.#y) / spread;
-    const base = (this.#y - perToken * this.#x) / this.#n;
-    return perToken > 0 && base >= 0 ? { base, perToken } : through;
   }
 }

@@ -98,16 +98,15 @@ export async function assembleEngine(
       parts: {
         kv,
         runner: new ModelRunner(executable, options.blockSize),
-        createScheduler: (maxNumBatchedTokens) =>
-          new IterationScheduler({
-            kv,
-            maxNumBatchedTokens,
-            maxNumSeqs: options.maxNumSeqs,
-            maxModelLen,
-            longPrefillTokenThreshold: options.longPrefillTokenThreshold,
-            policy: options.schedulingPolicy,
-            ...(options.maxQueueSize === undefined ? {} : { maxQueueSize: options.maxQueueSize }),
-          }),
+        scheduler: new IterationScheduler({
+          kv,
+          maxNumBatchedTokens: options.maxNumBatchedTokens,
+          maxNumSeqs: options.maxNumSeqs,
+          maxModelLen,
+          longPrefillTokenThreshold: options.longPrefillTokenThreshold,
+          policy: options.schedulingPolicy,
+          ...(options.maxQueueSize === undefined ? {} : { maxQueueSize: options.maxQueueSize }),
+        }),
         budget,
         text: parts.text,
         limits: {
