@@ -350,6 +350,14 @@ class RowSampler {
     philox.words(static_cast<uint32_t>(best_id_) >> 2, 0, words);
     token_ = best_id_;
     best_score_ = static_cast<double>(z()[best_id_]) + gumbel(words[best_id_ & 3]);
+    // Many candidates: what is not one of them is banned, and noise comes in whole blocks.
+    if (!dense_ && static_cast<int64_t>(work_.ids.size()) > v_ / 16) {
+      int64_t n;
+      values(n);
+      std::fill(work_.z.begin(), work_.z.end(), kMinusInfinity);
+      for (size_t i = 0; i < work_.ids.size(); ++i) z()[work_.ids[i]] = work_.values[i];
+      dense_ = true;
+    }
     if (dense_) {
       draw_dense(philox);
       return;
