@@ -17,6 +17,8 @@ export {
   UnencodableTextError,
   UnsupportedTokenizerError,
 } from './errors.js';
+export { StopFilter } from './stop-filter.js';
+export type { StopFilterOptions } from './stop-filter.js';
 export { StreamDecoder } from './stream-decoder.js';
 export type { StreamDecoderOptions } from './stream-decoder.js';
 export { ChatTemplate } from './chat-template/chat-template.js';
