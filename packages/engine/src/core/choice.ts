@@ -1,7 +1,7 @@
+import { StopFilter } from '@dsi/tokenizer';
 import type { PenaltyCounter } from '../sampling/penalty-counter.js';
 import type { Draw } from '../sampling/sample-inputs.js';
 import type { ResolvedSampling } from '../sampling/sampling-params.js';
-import { StopMatcher } from '../text/stop-matcher.js';
 import type { TokenText } from '../text/token-text.js';
 import type { FinishReason } from './protocol.js';
 
@@ -38,14 +38,15 @@ export class Choice {
   /** When the last token came, in milliseconds of the core's clock. */
   lastTokenAt: number | undefined;
   readonly #options: ChoiceOptions;
-  readonly #stops: StopMatcher;
+  readonly #stops: StopFilter;
   readonly #stopIds: ReadonlySet<number>;
 
   constructor(options: ChoiceOptions) {
     this.sequenceId = options.sequenceId;
     this.index = options.index;
     this.#options = options;
-    this.#stops = new StopMatcher(options.sampling.stop, options.sampling.includeStopStrInOutput);
+    const { stop, includeStopStrInOutput: includeStop } = options.sampling;
+    this.#stops = new StopFilter({ stop, includeStop });
     this.#stopIds = new Set(options.sampling.stopTokenIds);
   }
 
@@ -75,14 +76,15 @@ export class Choice {
     const isEos = !sampling.ignoreEos && eosTokenIds.has(token);
     const isStop = beyondMin && (isEos || this.#stopIds.has(token));
     const piece = isStop && !sampling.includeStopStrInOutput ? '' : text.push(token);
-    const push = beyondMin ? this.#stops.push(piece) : { text: piece };
-    if (push.matched !== undefined) {
+    const ready = beyondMin ? this.#stops.push(piece) : this.#stops.pass(piece);
+    const { matched } = this.#stops;
+    if (matched !== undefined) {
       this.finished = true;
-      return { text: push.text, finishReason: 'stop', stopReason: push.matched };
+      return { text: ready, finishReason: 'stop', stopReason: matched };
     }
-    if (isStop) return this.#end(push.text, 'stop', isEos ? undefined : token);
-    if (this.output.length >= maxTokens) return this.#end(push.text, 'length', undefined);
-    return { text: push.text };
+    if (isStop) return this.#end(ready, 'stop', isEos ? undefined : token);
+    if (this.output.length >= maxTokens) return this.#end(ready, 'length', undefined);
+    return { text: ready };
   }
 
   /** Ends from outside. @returns text that was still held back */
@@ -92,10 +94,11 @@ export class Choice {
 
   #end(before: string, finishReason: FinishReason, stopReason: number | undefined): Accepted {
     this.finished = true;
-    const tail = this.#stops.push(this.#options.text.finish());
-    if (tail.matched !== undefined) return { text: before + tail.text, finishReason: 'stop', stopReason: tail.matched };
+    const text = before + this.#stops.push(this.#options.text.finish());
+    const { matched } = this.#stops;
+    if (matched !== undefined) return { text, finishReason: 'stop', stopReason: matched };
     return {
-      text: before + tail.text + this.#stops.flush(),
+      text: text + this.#stops.flush(),
       finishReason,
       ...(stopReason === undefined ? {} : { stopReason }),
     };
