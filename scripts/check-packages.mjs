@@ -1,7 +1,7 @@
 // Packs every publishable package, checks the manifests (publint, attw), installs all tarballs into an empty project, and runs each README's
 // first TypeScript example there. The kernels come from the platform tarball, with no compiler on the PATH.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -81,7 +81,8 @@ execFileSync('ln', ['-s', process.execPath, path.join(bin, 'node')]);
 const env = { PATH: bin, HOME: work };
 
 for (const { folder, manifest } of packages) {
-  const readme = readFileSync(path.join(folder, 'README.md'), 'utf8');
+  const readmePath = path.join(folder, 'README.md');
+  const readme = existsSync(readmePath) ? readFileSync(readmePath, 'utf8') : '';
   const example = /```ts\n([\s\S]*?)```/.exec(readme)?.[1];
   check(`${manifest.name}: README example`, () => {
     if (!example) {

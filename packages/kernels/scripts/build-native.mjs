@@ -212,7 +212,7 @@ async function build() {
   const headers = nodeApi();
   const sanitize = opts.sanitize;
   const outDir = path.join(root, 'build', sanitize ? 'sanitize' : 'Release');
-  const objectDir = path.join(outDir, opts['static-runtime'] ? 'obj-static' : 'obj');
+  const objectDir = path.join(outDir, 'obj');
 
   const folders = ['cpu', 'executor', sanitize ? 'test' : 'addon'];
   const flags = [...commonFlags, `-I${path.join(native, 'include')}`, `-I${native}`];
