@@ -22,10 +22,15 @@ function base64Bytes(encoded: string, path: string): Uint8Array {
   }
 }
 
+const MAX_REMEMBERED = 1 << 16;
+/** Code units given to the segmenter at once. */
+const WINDOW = 256;
+
 /** Applies a compiled character map; also what GGUF files hold as `tokenizer.ggml.precompiled_charsmap`. */
 export class CharacterMap {
   private readonly trie: Uint32Array;
   private readonly pool: Uint8Array;
+  private readonly characters = new Map<string, string>();
 
   constructor(bytes: Uint8Array, path: string) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -41,19 +46,65 @@ export class CharacterMap {
   /** Maps grapheme by grapheme: a whole one of at most 5 bytes where it is in the map, else its characters. */
   normalize(text: string): string {
     let result = '';
-    for (const { segment } of graphemes().segment(text)) {
-      const whole = segment.length < 6 ? this.lookup(segment, 5) : undefined;
-      if (whole !== undefined) {
-        result += whole;
-        continue;
-      }
-      for (const character of segment) result += this.lookup(character) ?? character;
+    let start = 0;
+    while (start < text.length) {
+      // Between ASCII characters there is always a grapheme border, but for CR LF.
+      let end = start;
+      while (end < text.length && isAsciiGrapheme(text, end)) result += this.character(text[end++]!);
+      start = end;
+      while (end < text.length && !isAsciiGrapheme(text, end)) end++;
+      if (end === start) break;
+      result += this.mapGraphemes(text.slice(start, end));
+      start = end;
     }
     return result;
   }
 
+  /** Segments window by window, as the segmenter's time grows with the square of its input. */
+  private mapGraphemes(text: string): string {
+    let result = '';
+    let inside = false; // the window begins inside a grapheme that is longer than a window
+    for (let start = 0; start < text.length;) {
+      let end = Math.min(text.length, start + WINDOW);
+      if (end < text.length && (text.charCodeAt(end) & 0xfc00) === 0xdc00) end--;
+      const segments = Array.from(graphemes().segment(text.slice(start, end)), ({ segment }) => segment);
+      // The last grapheme may go on in the next window.
+      const open = end < text.length && segments.length > 1 ? segments.pop()!.length : 0;
+      segments.forEach((segment, i) => {
+        result += inside && i === 0 ? this.eachCharacter(segment) : this.grapheme(segment);
+      });
+      inside = end < text.length && segments.length === 1 && open === 0;
+      start = end - open;
+    }
+    return result;
+  }
+
+  private grapheme(segment: string): string {
+    if (segment.length < 6) {
+      const whole = this.lookup(segment, 5);
+      if (whole !== undefined) return whole;
+    }
+    return this.eachCharacter(segment);
+  }
+
+  private eachCharacter(segment: string): string {
+    let result = '';
+    for (const character of segment) result += this.character(character);
+    return result;
+  }
+
+  /** One character as the map has it; remembered, as there are few. */
+  private character(character: string): string {
+    let mapped = this.characters.get(character);
+    if (mapped === undefined) {
+      mapped = this.lookup(character, 4) ?? character;
+      if (this.characters.size < MAX_REMEMBERED) this.characters.set(character, mapped);
+    }
+    return mapped;
+  }
+
   /** The replacement of the shortest prefix of `text` that the trie holds. */
-  private lookup(text: string, maxBytes = 4): string | undefined {
+  private lookup(text: string, maxBytes: number): string | undefined {
     const trie = this.trie;
     const bytes = utf8(text);
     if (bytes.length > maxBytes) return undefined;
@@ -76,6 +127,14 @@ export class CharacterMap {
     while (end < this.pool.length && this.pool[end] !== 0) end++;
     return decoder.decode(this.pool.subarray(start, end));
   }
+}
+
+/** Whether the character at `index` is ASCII and forms a grapheme of its own: not in CR LF, not before a mark. */
+function isAsciiGrapheme(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  if (unit >= 0x80 || (index + 1 < text.length && text.charCodeAt(index + 1) >= 0x80)) return false;
+  if (unit === 13) return text.charCodeAt(index + 1) !== 10;
+  return unit !== 10 || index === 0 || text.charCodeAt(index - 1) !== 13;
 }
 
 function offsetOf(unit: number): number {

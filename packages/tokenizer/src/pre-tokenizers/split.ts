@@ -14,14 +14,18 @@ export const SPLIT_BEHAVIORS: readonly SplitBehavior[] = [
 /** Cuts `text` into matches and the text between them: ascending, covering, as [end, isMatch] with an implied start. */
 export type Finder = (text: string, emit: (end: number, isMatch: boolean) => void) => void;
 
-/** Matches of a regular expression (which must have the flag `g`). */
+/** Matches of a regular expression, which must have the flag `g` and belong to this finder alone. */
 export function regexFinder(regex: RegExp): Finder {
   return (text, emit) => {
     let done = 0;
-    for (const match of text.matchAll(regex)) {
+    // `matchAll` would copy, and so compile, the expression for every text.
+    regex.lastIndex = 0;
+    for (let match = regex.exec(text); match !== null; match = regex.exec(text)) {
+      const end = match.index + match[0].length;
       if (match.index > done) emit(match.index, false);
-      done = match.index + match[0].length;
-      if (match[0] !== '') emit(done, true);
+      if (end > match.index) emit(end, true);
+      else regex.lastIndex += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
+      done = end;
     }
     if (done < text.length) emit(text.length, false);
   };
