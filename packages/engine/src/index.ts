@@ -18,7 +18,12 @@ export { inProcessLink, workerLink, type CoreLink } from './client/core-link.js'
 export { RequestStream, type EngineDelta } from './client/request-stream.js';
 export type { EngineInfo } from './load/engine-info.js';
 export type { LoadEvent } from './load/load-event.js';
-export { resolveEngineOptions, type BackendChoice, type EngineOptions } from './load/engine-options.js';
+export {
+  resolveEngineOptions,
+  type BackendChoice,
+  type DummyFormat,
+  type EngineOptions,
+} from './load/engine-options.js';
 export type {
   EngineStats,
   FinishReason,
@@ -40,6 +45,7 @@ export {
   NumericalError,
   QueueFullError,
   StepFailedError,
+  TokenizerMissingError,
 } from './errors/request-errors.js';
 export {
   BackendUnavailableError,

@@ -6,6 +6,8 @@ import { bytes, integer } from './parse.js';
 /** Values of the options that every command with a model has. */
 export interface EngineFlags {
   readonly model: string;
+  readonly loadFormat?: 'auto' | 'dummy';
+  readonly dummyFormat?: string;
   readonly backend: 'cpu' | 'reference' | 'auto';
   readonly numerics: 'exact' | 'fast';
   readonly kvCacheDtype?: 'f32' | 'f16' | 'bf16';
@@ -30,6 +32,15 @@ export function addEngineOptions(command: Command, numerics: 'exact' | 'fast'): 
       'a .gguf or .safetensors file, a Hugging Face directory, a hub id (owner/name, owner/name-GGUF:Q4_K_M), or an embedded model',
       dsiMiniMoe.name,
     )
+    .addOption(
+      new Option(
+        '--load-format <format>',
+        'dummy: random weights in the shape of a config.json (-m: its directory), without a tokenizer, for measurements',
+      )
+        .choices(['auto', 'dummy'])
+        .default('auto'),
+    )
+    .option('--dummy-format <format>', 'format of random weights: BF16, Q8_0, Q4_K, ... (default: BF16)')
     .addOption(
       new Option('--backend <name>', 'cpu: native kernels; reference: plain TypeScript, slow; auto: cpu where it loads')
         .choices(['cpu', 'reference', 'auto'])
@@ -90,6 +101,8 @@ export function modelPath(model: string): string {
 export function toEngineOptions(flags: EngineFlags): EngineOptions {
   const { model, ...rest } = flags;
   const known = [
+    'loadFormat',
+    'dummyFormat',
     'backend',
     'numerics',
     'kvCacheDtype',

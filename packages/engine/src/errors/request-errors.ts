@@ -118,6 +118,16 @@ export class ChatTemplateMissingError extends EngineError {
   }
 }
 
+/** Text was given to, or asked of, an engine of random weights, which has no tokenizer. */
+export class TokenizerMissingError extends EngineError {
+  override readonly name: string = 'TokenizerMissingError';
+  readonly code = 'no_tokenizer';
+
+  constructor() {
+    super("the model was loaded with loadFormat 'dummy' and has no tokenizer: give token ids, and ask for no text");
+  }
+}
+
 function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === 'bigint') return `${value}`;

@@ -8,6 +8,7 @@ import type { EngineInfo } from '../load/engine-info.js';
 import type { EngineOptions } from '../load/engine-options.js';
 import type { LoadEvent } from '../load/load-event.js';
 import { openTokenizer } from '../load/open-tokenizer.js';
+import { TokenizerMissingError } from '../errors/request-errors.js';
 import { resolveSampling } from '../sampling/resolve-sampling.js';
 import type { SamplingParams } from '../sampling/sampling-params.js';
 import { ChatRenderer, type ChatOptions, type RenderedChat } from './chat-renderer.js';
@@ -35,14 +36,16 @@ export interface RequestOptions extends EncodePromptOptions {
 
 /** A loaded model: text or chat in, text out. The model runs in a worker thread; any number of requests run at once. */
 export class LLM implements AsyncDisposable {
-  readonly #chat: ChatRenderer;
+  readonly #tokenizer: Tokenizer | undefined;
+  readonly #chat: ChatRenderer | undefined;
 
   private constructor(
     readonly engine: EngineClient,
-    readonly tokenizer: Tokenizer,
-    chatTemplate: string | undefined,
+    tokenizer?: Tokenizer,
+    chatTemplate?: string,
   ) {
-    this.#chat = new ChatRenderer(tokenizer, chatTemplate);
+    this.#tokenizer = tokenizer;
+    if (tokenizer) this.#chat = new ChatRenderer(tokenizer, chatTemplate);
   }
 
   /**
@@ -56,6 +59,7 @@ export class LLM implements AsyncDisposable {
       ...(signal ? { signal } : {}),
       ...(inProcess === undefined ? {} : { inProcess }),
     });
+    if (engineOptions.loadFormat === 'dummy') return new LLM(engine);
     try {
       const files = await openModel(engine.info.path);
       try {
@@ -69,6 +73,12 @@ export class LLM implements AsyncDisposable {
     }
   }
 
+  /** @throws TokenizerMissingError when loaded with `loadFormat: 'dummy'` */
+  get tokenizer(): Tokenizer {
+    if (!this.#tokenizer) throw new TokenizerMissingError();
+    return this.#tokenizer;
+  }
+
   get info(): EngineInfo {
     return this.engine.info;
   }
@@ -80,12 +90,12 @@ export class LLM implements AsyncDisposable {
 
   /** Whether the model has a chat template. */
   get hasChatTemplate(): boolean {
-    return this.#chat.available;
+    return this.#chat?.available ?? false;
   }
 
   /**
    * Starts a request and hands out its deltas.
-   * @throws InvalidParameterError for a bad parameter or prompt, EngineClosedError, EngineCrashedError; errors found by the
+   * @throws InvalidParameterError for a bad parameter or prompt, TokenizerMissingError, EngineClosedError, EngineCrashedError; errors found by the
    * core (too long, no capacity, numerical) come out of the stream
    */
   stream(prompt: Prompt, params: SamplingParams = {}, options: RequestOptions = {}): GenerationStream {
@@ -135,17 +145,18 @@ export class LLM implements AsyncDisposable {
 
   /** The prompt of a chat, as text and ids. Template text may hold control tokens, message content never does. */
   renderChat(messages: readonly ChatMessage[], options: ChatOptions = {}): RenderedChat {
+    if (!this.#chat) throw new TokenizerMissingError();
     return this.#chat.render(messages, options);
   }
 
   /** Token ids of a prompt, as `generate` would take it. */
   encodePrompt(prompt: Prompt, options: EncodePromptOptions = {}): Int32Array {
-    return encodePrompt(prompt, this.tokenizer, this.info.vocabSize, options);
+    return encodePrompt(prompt, () => this.tokenizer, this.info.vocabSize, options);
   }
 
   /** Ids of plain text: no special tokens added, none recognised, unless asked for. */
   tokenize(text: string, options: EncodePromptOptions = {}): Int32Array {
-    return encodePrompt(text, this.tokenizer, this.info.vocabSize, {
+    return encodePrompt(text, () => this.tokenizer, this.info.vocabSize, {
       addSpecialTokens: false,
       parseSpecial: false,
       ...options,
@@ -173,6 +184,7 @@ export class LLM implements AsyncDisposable {
       defaults: this.info.defaultSampling,
       encode: (text) => Array.from(this.tokenizer.encode(text, { addSpecialTokens: false })),
     });
+    if (sampling.stop.length > 0 && !this.#tokenizer) throw new TokenizerMissingError();
     const stream = this.engine.add({
       promptIds,
       sampling,
@@ -190,9 +202,9 @@ export class LLM implements AsyncDisposable {
     const { logprobs, promptLogprobs, ...rest } = delta;
     return {
       ...rest,
-      ...(logprobs ? { logprobs: logprobs.map((entry) => withBytes(entry, this.tokenizer)) } : {}),
+      ...(logprobs ? { logprobs: logprobs.map((entry) => withBytes(entry, this.#tokenizer)) } : {}),
       ...(promptLogprobs
-        ? { promptLogprobs: promptLogprobs.map((entry) => entry && withBytes(entry, this.tokenizer)) }
+        ? { promptLogprobs: promptLogprobs.map((entry) => entry && withBytes(entry, this.#tokenizer)) }
         : {}),
     };
   }

@@ -18,10 +18,10 @@ export interface TokenLogprob extends ScoredToken {
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Adds text and bytes. Ids that the model has but the vocabulary does not have no bytes. */
-export function withBytes(wire: WireLogprobs, tokenizer: Tokenizer): TokenLogprob {
+/** Adds text and bytes. Ids without a token (all, when there is no tokenizer) have no bytes. */
+export function withBytes(wire: WireLogprobs, tokenizer: Tokenizer | undefined): TokenLogprob {
   const scored = (id: number, logprob: number): ScoredToken => {
-    const bytes = id < tokenizer.vocabSize ? tokenizer.tokenBytes(id) : new Uint8Array(0);
+    const bytes = tokenizer && id < tokenizer.vocabSize ? tokenizer.tokenBytes(id) : new Uint8Array(0);
     return { id, token: utf8.decode(bytes), bytes, logprob };
   };
   return {

@@ -14,15 +14,17 @@ export interface EncodePromptOptions {
 
 /**
  * Token ids of a prompt.
+ * @param openTokenizer called for text only
  * @throws InvalidParameterError for ids outside the vocabulary or another type
  */
 export function encodePrompt(
   prompt: Prompt,
-  tokenizer: Tokenizer,
+  openTokenizer: () => Tokenizer,
   vocabSize: number,
   { addSpecialTokens = true, parseSpecial = true }: EncodePromptOptions = {},
 ): Int32Array {
   if (typeof prompt !== 'string') return Int32Array.from(tokenIds('prompt', prompt, vocabSize));
+  const tokenizer = openTokenizer();
   const ids = tokenizer.encode(prompt, { addSpecialTokens, parseSpecial });
   const bos = tokenizer.specialTokens.bos?.id;
   const doubled = addSpecialTokens && tokenizer.addsBos && ids[0] === bos && ids[1] === bos;

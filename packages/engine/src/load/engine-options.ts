@@ -1,12 +1,22 @@
 import type { Numerics } from '@dsi/kernels';
+import { dummyFormats, type DummyOptions } from '@dsi/models';
 import { EngineConfigError } from '../errors/lifecycle-errors.js';
 
 export type BackendChoice = 'cpu' | 'reference' | 'auto';
+
+export type DummyFormat = NonNullable<DummyOptions['format']>;
 
 /** How an engine is loaded. Plain data: it is posted to the worker. */
 export interface EngineOptions {
   /** A `.gguf` or `.safetensors` file, a directory in Hugging Face layout, or a hub id (`owner/name`, `owner/name-GGUF:Q4_K_M`). */
   readonly model: string;
+  /**
+   * `auto` (default): the model's weights. `dummy`: `model` is a directory with a config.json, or such a file, and the weights are
+   * random: for speed and memory work on sizes whose weights are not at hand. There is no tokenizer then: prompts are ids.
+   */
+  readonly loadFormat?: 'auto' | 'dummy';
+  /** Format of random matrices (`BF16`, `Q4_0`, `Q4_K`, ...); default: BF16. */
+  readonly dummyFormat?: DummyFormat;
   /**
    * `cpu` (default): native kernels, or an error that lists why they do not load. `reference`: plain TypeScript, slow.
    * `auto`: `cpu` where it loads, else `reference`, which `info.notices` then says.
@@ -49,10 +59,12 @@ export interface EngineOptions {
   readonly captureLogits?: boolean;
 }
 
-export type ResolvedEngineOptions = Required<
-  Omit<EngineOptions, 'maxModelLen' | 'kvCacheMemory' | 'numBlocks' | 'maxQueueSize' | 'threads' | 'kvCacheDtype'>
-> &
-  Pick<EngineOptions, 'maxModelLen' | 'kvCacheMemory' | 'numBlocks' | 'maxQueueSize' | 'threads' | 'kvCacheDtype'>;
+export type ResolvedEngineOptions = Required<Omit<EngineOptions, OptionalEngineOption>> &
+  Pick<EngineOptions, OptionalEngineOption>;
+
+/** Options without a fixed default. */
+type OptionalEngineOption =
+  'maxModelLen' | 'kvCacheMemory' | 'numBlocks' | 'maxQueueSize' | 'threads' | 'kvCacheDtype' | 'dummyFormat';
 
 /**
  * Fills in defaults and checks ranges.
@@ -60,6 +72,7 @@ export type ResolvedEngineOptions = Required<
  */
 export function resolveEngineOptions(options: EngineOptions): ResolvedEngineOptions {
   const o = {
+    loadFormat: 'auto' as const,
     backend: 'cpu' as const,
     numerics: 'fast' as const,
     maxNumSeqs: 64,
@@ -74,6 +87,11 @@ export function resolveEngineOptions(options: EngineOptions): ResolvedEngineOpti
   };
   const resolved = { maxNumBatchedTokens: Math.max(1024, o.maxNumSeqs), ...o };
   if (typeof o.model !== 'string' || o.model === '') fail('model', o.model, 'it must be a path or a hub id');
+  oneOf('loadFormat', resolved.loadFormat, ['auto', 'dummy']);
+  if (resolved.dummyFormat !== undefined) {
+    oneOf('dummyFormat', resolved.dummyFormat, dummyFormats);
+    if (resolved.loadFormat !== 'dummy') fail('dummyFormat', resolved.dummyFormat, "it needs loadFormat: 'dummy'");
+  }
   oneOf('backend', resolved.backend, ['cpu', 'reference', 'auto']);
   oneOf('numerics', resolved.numerics, ['exact', 'fast']);
   oneOf('generationConfig', resolved.generationConfig, ['auto', 'none']);

@@ -2,12 +2,13 @@ import { openModel } from '@dsi/model-files';
 import { loadModelDefinition } from '@dsi/models';
 import type { LoadedEngine } from '../core/serve-core.js';
 import { assembleEngine } from './assemble-engine.js';
-import { chooseBackend } from './backends.js';
+import { chooseBackend, type ChosenBackend } from './backends.js';
 import { defaultSampling } from './default-sampling.js';
-import { resolveEngineOptions, type EngineOptions } from './engine-options.js';
+import { dummyDefinition } from './dummy-definition.js';
+import { resolveEngineOptions, type EngineOptions, type ResolvedEngineOptions } from './engine-options.js';
 import type { LoadEvent } from './load-event.js';
 import { locateModel } from './locate-model.js';
-import { endOfSequenceIds, openTokenizer, tokenText } from './open-tokenizer.js';
+import { endOfSequenceIds, noText, openTokenizer, tokenText } from './open-tokenizer.js';
 
 /**
  * Finds, opens and loads a model; everything an EngineCore needs. Runs in the worker.
@@ -21,6 +22,7 @@ export async function loadEngine(
   const resolved = resolveEngineOptions(options);
   // First: a missing backend is known at once, a download takes its time.
   const chosen = chooseBackend(resolved.backend, resolved.threads);
+  if (resolved.loadFormat === 'dummy') return loadDummy(resolved, chosen, onEvent, signal);
   const path = await locateModel(resolved.model, onEvent, signal);
   const files = await openModel(path);
   try {
@@ -39,4 +41,16 @@ export async function loadEngine(
   } finally {
     await files.close();
   }
+}
+
+async function loadDummy(
+  options: ResolvedEngineOptions,
+  chosen: ChosenBackend,
+  onEvent: (event: LoadEvent) => void,
+  signal: AbortSignal,
+): Promise<LoadedEngine> {
+  const { path, definition } = await dummyDefinition(options);
+  const { bosTokenId, eosTokenIds } = definition.config;
+  const parts = { path, definition, text: noText, bosTokenId, eosTokenIds, defaultSampling: {} };
+  return assembleEngine(parts, options, chosen, onEvent, signal);
 }

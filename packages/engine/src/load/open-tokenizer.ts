@@ -30,6 +30,9 @@ export function tokenText(tokenizer: Tokenizer): TokenTextFactory {
   };
 }
 
+/** Where there is no tokenizer: tokens have no text. */
+export const noText: TokenTextFactory = { open: () => ({ push: () => '', finish: () => '' }) };
+
 /** Ids that end a sequence: what the model's configuration and its tokenizer name. */
 export function endOfSequenceIds(configured: readonly number[], tokenizer: Tokenizer): number[] {
   const { eos, eot } = tokenizer.specialTokens;
