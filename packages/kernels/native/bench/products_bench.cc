@@ -1,5 +1,7 @@
 // Products by weight format and row count, beside what the machine reaches in plain loops in the same run.
 //   products_bench [--threads 2] [--isa generic|avx2|avx512] [--formats Q8_0,Q4_K] [--rows 1,4,8,512] [--exact] [--mb 96]
+// Built from the objects of `node scripts/build-native.mjs`, in packages/kernels:
+//   g++ -std=c++17 -O3 -Inative/include native/bench/products_bench.cc build/Release/obj/cpu__*.o -lpthread -o build/products_bench
 // GB/s: packed bytes a second (each product reads every weight once); GOP/s: 2 operations a multiply-add.
 #include <algorithm>
 #include <atomic>

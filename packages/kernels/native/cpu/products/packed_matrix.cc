@@ -6,11 +6,13 @@
 namespace dsi::products {
 
 const KernelTable& current_kernels() {
+#if defined(__x86_64__)
   switch (current_isa()) {
     case Isa::kAvx512: return avx512_kernels();
     case Isa::kAvx2: return avx2_kernels();
     case Isa::kGeneric: break;
   }
+#endif
   return generic_kernels();
 }
 
