@@ -29,6 +29,15 @@ export async function startEngine(options: EngineOptions, start: StartOptions = 
     const limit = 'this package runs from its sources, which have no built worker: pass inProcess: true';
     throw new EngineConfigError({ field: 'inProcess', value: false, limit });
   }
-  const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: options, name: 'dsi-engine' });
+  const worker = new Worker(new URL('./worker.js', import.meta.url), {
+    workerData: options,
+    name: 'dsi-engine',
+    ...workerFlags(process.execArgv),
+  });
   return EngineClient.connect(workerLink(worker), connect);
+}
+
+/** A worker inherits Node's flags and refuses to be a file under `--input-type`, with which `node -e` runs: it then takes none. */
+function workerFlags(flags: readonly string[]): { execArgv?: string[] } {
+  return flags.some((flag) => flag.startsWith('--input-type')) ? { execArgv: [] } : {};
 }
