@@ -106,6 +106,9 @@ export class Choice {
 
   #biases(): { ids: readonly number[]; values: readonly number[] } {
     const { sampling, eosTokenIds } = this.#options;
+    if (this.output.length >= sampling.minTokens && sampling.badWordIds.length === 0) {
+      return { ids: sampling.biasIds, values: sampling.biasValues };
+    }
     const banned = new Set<number>();
     if (this.output.length < sampling.minTokens) {
       for (const id of this.#stopIds) banned.add(id);

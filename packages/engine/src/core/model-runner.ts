@@ -55,27 +55,37 @@ export class ModelRunner implements StepRunner {
 
   #launch(parts: readonly LaunchPart[], transfers: readonly Transfer[]): Promise<Readonly<Record<string, HostArray>>> {
     const { blockSize } = this;
-    const T = parts.reduce((n, p) => n + p.count, 0);
     const S = parts.length;
-    const B = Math.max(1, ...parts.map((p) => Math.ceil((p.start + p.count) / blockSize)));
+    let T = 0;
+    let B = 1;
+    for (const { start, count } of parts) {
+      T += count;
+      B = Math.max(B, Math.ceil((start + count) / blockSize));
+    }
     const tokens = new Int32Array(T);
     const positions = new Int32Array(T);
     const slots = new Int32Array(T);
     const seqStarts = new Int32Array(S + 1);
     const blockTables = new Int32Array(S * B);
     const rows: number[] = [];
+    const draws: SampleRow[] = [];
     let t = 0;
-    parts.forEach((part, s) => {
-      blockTables.set(part.blockTable.subarray(0, Math.min(part.numBlocks, B)), s * B);
-      for (const row of part.rows) rows.push(t + row.position - part.start);
-      for (let p = part.start; p < part.start + part.count; p++, t++) {
-        tokens[t] = part.tokens[p]!;
+    parts.forEach(({ source, start, count, rows: wanted }, s) => {
+      const { blockTable } = source;
+      const numBlocks = Math.min(source.numBlocks, B);
+      for (let b = 0; b < numBlocks; b++) blockTables[s * B + b] = blockTable[b]!;
+      for (const row of wanted) {
+        rows.push(t + row.position - start);
+        draws.push(row);
+      }
+      for (let p = start; p < start + count; p++, t++) {
+        tokens[t] = source.tokens[p]!;
         positions[t] = p;
-        slots[t] = part.blockTable[Math.floor(p / blockSize)]! * blockSize + (p % blockSize);
+        slots[t] = blockTable[Math.floor(p / blockSize)]! * blockSize + (p % blockSize);
       }
       seqStarts[s + 1] = t;
     });
-    const sampling = packSampleInputs(parts.flatMap((p) => p.rows));
+    const sampling = packSampleInputs(draws);
     return this.executable.launch({
       dims: { T, S, R: rows.length, B },
       inputs: {
@@ -92,13 +102,22 @@ export class ModelRunner implements StepRunner {
   }
 }
 
-interface LaunchPart extends StepSlice {
+/** A slice or a piece of one. */
+interface LaunchPart extends Omit<StepSlice, 'tokens' | 'blockTable' | 'numBlocks'> {
+  readonly source: StepSlice;
   /** Index of the slice in the step. */
   readonly slice: number;
 }
 
 /** Cuts a step so that no launch has more than `maxRows` rows and none has no row. Token order within a sequence is kept. */
 function splitByRows(slices: readonly StepSlice[], maxRows: number): LaunchPart[][] {
+  let total = 0;
+  for (const { rows } of slices) total += rows.length;
+  if (total <= maxRows && total > 0) {
+    return [
+      slices.map((source, slice) => ({ source, slice, start: source.start, count: source.count, rows: source.rows })),
+    ];
+  }
   const launches: LaunchPart[][] = [];
   let current: LaunchPart[] = [];
   let used = 0;
@@ -121,7 +140,7 @@ function splitByRows(slices: readonly StepSlice[], maxRows: number): LaunchPart[
         continue;
       }
       const stop = rest.length === 0 ? end : rows.at(-1)!.position + 1;
-      current.push({ ...slice, slice: index, start, count: stop - start, rows });
+      current.push({ source: slice, slice: index, start, count: stop - start, rows });
       used += rows.length;
       start = stop;
     }

@@ -1,8 +1,10 @@
 import { toWire } from '../errors/wire.js';
 import type { Accepted, Choice } from './choice.js';
 import type { RowResult } from './model-runner.js';
-import type { EngineStats, FromCore, RequestEvent, RequestMetrics, StepMetrics } from './protocol.js';
+import type { EngineStats, FromCore, RequestEvent, RequestMetrics, StepMetrics, WireDelta } from './protocol.js';
 import { wireLogprobs, type RequestState } from './request-state.js';
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Collects what happens to requests and posts it as one message a step. */
 export class Outbox {
@@ -22,18 +24,19 @@ export class Outbox {
   delta({ id, wire }: RequestState, choice: Choice, rows: readonly RowResult[], accepted: Accepted): void {
     const { logprobs } = wire.sampling;
     const { text, finishReason, stopReason } = accepted;
-    this.#events.push({
+    const event: Writable<WireDelta> = {
       kind: 'delta',
       id,
       choice: choice.index,
       tokenIds: rows.map((row) => row.token),
       text,
       completionTokens: choice.output.length,
-      ...(logprobs < 0 ? {} : { logprobs: rows.map((row) => wireLogprobs(row, row.token, logprobs)) }),
-      ...(finishReason === undefined ? {} : { finishReason }),
-      ...(stopReason === undefined ? {} : { stopReason }),
-      ...(choice.output.length <= wire.captureLogits ? { logits: rows.map((row) => row.logits!.slice()) } : {}),
-    });
+    };
+    if (logprobs >= 0) event.logprobs = rows.map((row) => wireLogprobs(row, row.token, logprobs));
+    if (finishReason !== undefined) event.finishReason = finishReason;
+    if (stopReason !== undefined) event.stopReason = stopReason;
+    if (choice.output.length <= wire.captureLogits) event.logits = rows.map((row) => row.logits!.slice());
+    this.#events.push(event);
   }
 
   end(id: string, metrics: RequestMetrics, error?: unknown): void {
