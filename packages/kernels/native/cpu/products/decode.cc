@@ -1,6 +1,9 @@
 // Decoders of the formats that kernels read in vector_layout.h only: the oracle for those, from the file's own layout.
 #include "decode.h"
 
+#include <cmath>
+#include <limits>
+
 #include "decode_blocks.inl.h"
 #include "decode_iq.inl.h"
 
@@ -185,6 +188,25 @@ void decode_iq4_xs(const uint8_t* p, int64_t n, float* y) {
   }
 }
 
+// Value of an IEEE-like byte with `mantissa` mantissa bits. OCP FP8: E4M3 has no infinity and one NaN a sign, E5M2 is IEEE.
+float f8_value(int code, int mantissa, int bias, bool ieee) {
+  const int exponent_bits = 7 - mantissa;
+  const int exponent = (code >> mantissa) & ((1 << exponent_bits) - 1);
+  const int fraction = code & ((1 << mantissa) - 1);
+  const bool top = exponent == (1 << exponent_bits) - 1;
+  float magnitude;
+  if (ieee && top) {
+    magnitude = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  } else if (!ieee && top && fraction == (1 << mantissa) - 1) {
+    magnitude = std::numeric_limits<float>::quiet_NaN();
+  } else if (exponent == 0) {
+    magnitude = std::ldexp(static_cast<float>(fraction), 1 - bias - mantissa);
+  } else {
+    magnitude = std::ldexp(static_cast<float>(fraction + (1 << mantissa)), exponent - bias - mantissa);
+  }
+  return (code & 0x80) ? -magnitude : magnitude;
+}
+
 template <class T>
 void decode_plain(const uint8_t* p, int64_t n, float* y, float (*value)(T)) {
   for (int64_t i = 0; i < n; ++i) {
@@ -226,8 +248,8 @@ void decode_blocks(Format format, const uint8_t* p, int64_t n, float* y) {
     case Format::kTQ2_0: return decode_tq2_0(p, n, y);
     case Format::kMXFP4: return decode_mxfp4(p, n, y);
     case Format::kNVFP4: return decode_nvfp4(p, n, y);
-    case Format::kF8_E4M3: return decode_plain<uint8_t>(p, n, y, [](uint8_t v) { return decode_tables().e4m3[v]; });
-    case Format::kF8_E5M2: return decode_plain<uint8_t>(p, n, y, [](uint8_t v) { return decode_tables().e5m2[v]; });
+    case Format::kF8_E4M3: return decode_plain<uint8_t>(p, n, y, [](uint8_t v) { return f8_value(v, 3, 7, false); });
+    case Format::kF8_E5M2: return decode_plain<uint8_t>(p, n, y, [](uint8_t v) { return f8_value(v, 2, 15, true); });
     case Format::kINT4_GROUP:
       for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>((p[i >> 1] >> (4 * (i & 1))) & 15);
       return;

@@ -1,6 +1,3 @@
-#include <cmath>
-#include <limits>
-
 #include "iq_codebooks.h"
 
 namespace dsi::products {
@@ -10,25 +7,6 @@ template <int kValues, int kBits, int kEntries>
 void expand(const uint16_t (&codebook)[kEntries], const int8_t* levels, int8_t (&out)[kEntries][kValues]) {
   for (int e = 0; e < kEntries; ++e)
     for (int i = 0; i < kValues; ++i) out[e][i] = levels[(codebook[e] >> (kBits * i)) & ((1 << kBits) - 1)];
-}
-
-// Value of an IEEE-like byte with `mantissa` mantissa bits. OCP FP8: E4M3 has no infinity and one NaN a sign, E5M2 is IEEE.
-float f8_value(int code, int mantissa, int bias, bool ieee) {
-  const int exponent_bits = 7 - mantissa;
-  const int exponent = (code >> mantissa) & ((1 << exponent_bits) - 1);
-  const int fraction = code & ((1 << mantissa) - 1);
-  const bool top = exponent == (1 << exponent_bits) - 1;
-  float magnitude;
-  if (ieee && top) {
-    magnitude = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  } else if (!ieee && top && fraction == (1 << mantissa) - 1) {
-    magnitude = std::numeric_limits<float>::quiet_NaN();
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(static_cast<float>(fraction), 1 - bias - mantissa);
-  } else {
-    magnitude = std::ldexp(static_cast<float>(fraction + (1 << mantissa)), exponent - bias - mantissa);
-  }
-  return (code & 0x80) ? -magnitude : magnitude;
 }
 
 DecodeTables build() {
@@ -43,10 +21,9 @@ DecodeTables build() {
   expand<4, 4>(kIQ3XXSCodebook, kIQ3XXSLevels, t.iq3xxs);
   expand<4, 4>(kIQ3SCodebook, kIQ3SLevels, t.iq3s);
   expand<8, 2>(kIQ1SCodebook, kIQ1Levels, t.iq1);
-  for (int c = 0; c < 256; ++c) {
-    t.e4m3[c] = f8_value(c, 3, 7, false);
-    t.e5m2[c] = f8_value(c, 2, 15, true);
-  }
+  for (int signs = 0; signs < 256; ++signs)
+    for (int b = 0; b < 8; ++b)
+      if ((signs >> b) & 1) t.sign_bytes[signs] |= uint64_t{0xff} << (8 * b);
   for (int i = 0; i < 128; ++i) {
     int ones = 0;
     for (int b = 0; b < 7; ++b) ones += (i >> b) & 1;

@@ -1,4 +1,4 @@
-// Codebooks of the IQ formats and the F8 value tables, expanded once for the decoders.
+// Codebooks of the IQ formats, expanded once for the decoders.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,8 @@ struct DecodeTables {
   int8_t iq3xxs[256][4];
   int8_t iq3s[512][4];
   int8_t iq1[2048][8];
-  float e4m3[256];
-  float e5m2[256];
   uint8_t signs7[128];  // the 7 stored signs and their parity as the eighth
+  uint64_t sign_bytes[256];  // 0xff in the bytes whose bit is set
 };
 
 // Built on first use (thread-safe).

@@ -8,19 +8,33 @@
 
 namespace {
 
-void decode_f8(const float* table, const uint8_t* p, int64_t k0, int64_t kn, const float* scales, int64_t block_cols, float* y) {
+using dsi::products::Layout;
+
+template <float (*kValue)(uint8_t)>
+void decode_f8(const uint8_t* p, int64_t k0, int64_t kn, const float* scales, int64_t block_cols, float* y) {
   for (int64_t k = 0; k < kn;) {
     const float scale = scales[(k0 + k) / block_cols];
     const int64_t end = (k0 + k) / block_cols * block_cols + block_cols - k0, stop = end < kn ? end : kn;
-    for (; k < stop; ++k) y[k] = table[p[k0 + k]] * scale;
+    for (; k < stop; ++k) y[k] = kValue(p[k0 + k]) * scale;
   }
 }
 
 void decode_int4_group(const uint8_t* p, int64_t k0, int64_t kn, const float* scales, const float* zeros, int64_t group_size, float* y) {
-  for (int64_t k = 0; k < kn; ++k) {
-    const int64_t c = k0 + k;
-    const int code = (p[c >> 1] >> (4 * (c & 1))) & 15;
-    y[k] = (static_cast<float>(code) - zeros[c / group_size]) * scales[c / group_size];
+  for (int64_t k = 0; k < kn;) {
+    const int64_t group = (k0 + k) / group_size, end = (group + 1) * group_size - k0, stop = end < kn ? end : kn;
+    const float scale = scales[group], zero = zeros[group];
+    if ((k0 + k) & 1) {  // a group of odd size begins inside a byte
+      y[k] = (static_cast<float>(p[(k0 + k) >> 1] >> 4) - zero) * scale;
+      ++k;
+    }
+    const uint8_t* q = p + ((k0 + k) >> 1);
+    const int64_t pairs = (stop - k) / 2;
+    for (int64_t i = 0; i < pairs; ++i) {
+      y[k + 2 * i] = (static_cast<float>(q[i] & 15) - zero) * scale;
+      y[k + 2 * i + 1] = (static_cast<float>(q[i] >> 4) - zero) * scale;
+    }
+    if ((stop - k) & 1) y[stop - 1] = (static_cast<float>(q[pairs] & 15) - zero) * scale;
+    k = stop;
   }
 }
 
@@ -40,10 +54,8 @@ void decode_row(const MatrixView& w, int64_t row, int64_t k0, int64_t kn, float*
     case Format::kTQ1_0: return decode_tq1_0(p, kn, y);
     case Format::kTQ2_0: return decode_tq2_0(p, kn, y);
     case Format::kNVFP4: return decode_nvfp4(p, kn, y);
-    case Format::kF8_E4M3:
-    case Format::kF8_E5M2:
-      return decode_f8(w.format == Format::kF8_E4M3 ? decode_tables().e4m3 : decode_tables().e5m2, start, k0, kn,
-                       w.scales + row / w.block_rows * w.scale_cols, w.block_cols, y);
+    case Format::kF8_E4M3: return decode_f8<e4m3_to_float>(start, k0, kn, w.scales + row / w.block_rows * w.scale_cols, w.block_cols, y);
+    case Format::kF8_E5M2: return decode_f8<e5m2_to_float>(start, k0, kn, w.scales + row / w.block_rows * w.scale_cols, w.block_cols, y);
     case Format::kINT4_GROUP:
       return decode_int4_group(start, k0, kn, w.scales + row * w.scale_cols, w.zeros + row * w.scale_cols, w.block_cols, y);
     default: return;  // the other formats are not kept as rows
@@ -110,6 +122,79 @@ void dequantize(const MatrixView& w, int64_t group, int64_t k0, int64_t kn, floa
   }
 }
 
+// Column k of a row group of dense weights.
+template <Format F>
+DSI_INLINE Float dense_column(const uint8_t* p, int64_t k) {
+  if constexpr (F == Format::kF32) {
+    return loadf(reinterpret_cast<const float*>(p + k * kLanes * 4));
+  } else if constexpr (F == Format::kF16) {
+    return load_halves(p + k * kLanes * 2);
+  } else {
+    const Int pair = load(p + k / 2 * kLanes * 4);
+    return as_float(k % 2 == 0 ? shl<16>(pair) : band(pair, set1(static_cast<int32_t>(0xffff0000u))));
+  }
+}
+
+// Few rows times dense weights, read where they are.
+template <Format F, int M>
+void dense_rows(const MatrixView& w, const ActivationView& x, const ProductTile& t, int64_t row) {
+  const float* p[M];
+  DSI_UNROLL
+  for (int m = 0; m < M; ++m) p[m] = x.f32 + activation_row(x, t.row0 + row + m) * x.f32_row;
+  float* y = t.y + row * t.y_stride;
+  int64_t g = t.group0;
+  const auto finish = [&](int64_t group, int m, Float acc) {
+    const int64_t n0 = group * kLanes;
+    store_outputs(acc, t.bias != nullptr ? t.bias + n0 : nullptr, y + m * t.y_stride + n0, w.rows - n0);
+  };
+  for (; g + 2 <= t.group1; g += 2) {  // two chains a row
+    const uint8_t *a = w.data + static_cast<size_t>(g) * w.row_group_bytes, *b = a + w.row_group_bytes;
+    Float sum_a[M], sum_b[M];
+    DSI_UNROLL
+    for (int m = 0; m < M; ++m) sum_a[m] = sum_b[m] = zerof();
+    for (int64_t k = 0; k < w.cols; ++k) {
+      const Float wa = dense_column<F>(a, k), wb = dense_column<F>(b, k);
+      DSI_UNROLL
+      for (int m = 0; m < M; ++m) {
+        const Float v = set1f(p[m][k]);
+        sum_a[m] = fma(wa, v, sum_a[m]);
+        sum_b[m] = fma(wb, v, sum_b[m]);
+      }
+    }
+    DSI_UNROLL
+    for (int m = 0; m < M; ++m) {
+      finish(g, m, sum_a[m]);
+      finish(g + 1, m, sum_b[m]);
+    }
+  }
+  for (; g < t.group1; ++g) {
+    const uint8_t* a = w.data + static_cast<size_t>(g) * w.row_group_bytes;
+    Float sum[M];
+    DSI_UNROLL
+    for (int m = 0; m < M; ++m) sum[m] = zerof();
+    for (int64_t k = 0; k < w.cols; ++k) {
+      const Float wa = dense_column<F>(a, k);
+      DSI_UNROLL
+      for (int m = 0; m < M; ++m) sum[m] = fma(wa, set1f(p[m][k]), sum[m]);
+    }
+    DSI_UNROLL
+    for (int m = 0; m < M; ++m) finish(g, m, sum[m]);
+  }
+}
+
+template <Format F>
+void dense_product(const MatrixView& w, const ActivationView& x, const ProductTile& t) {
+  switch (t.rows) {
+    case 1: return dense_rows<F, 1>(w, x, t, 0);
+    case 2: return dense_rows<F, 2>(w, x, t, 0);
+    case 3:
+      dense_rows<F, 2>(w, x, t, 0);
+      return dense_rows<F, 1>(w, x, t, 2);
+    case 4: return dense_rows<F, 4>(w, x, t, 0);
+    default: return;
+  }
+}
+
 // G tiles of [kn][16] weights (tile_stride floats apart) times M rows of x, added to sums [m][kTileGroups][16].
 template <int G, int M>
 void f32_tile(const float* tiles, int64_t tile_stride, const float* const* rows, int64_t kn, float* sums) {
@@ -160,6 +245,11 @@ void f32_rows(const float* tiles, int64_t tile_stride, const ActivationView& x, 
 }
 
 void product_f32(const MatrixView& w, const ActivationView& x, const ProductTile& t, TileScratch& scratch) {
+  if (t.rows <= 4 && w.layout == Layout::kDense) {
+    if (w.format == Format::kF32) return dense_product<Format::kF32>(w, x, t);
+    if (w.format == Format::kF16) return dense_product<Format::kF16>(w, x, t);
+    return dense_product<Format::kBF16>(w, x, t);
+  }
   constexpr int kStride = kTileGroups * kLanes;
   for (int64_t g0 = t.group0; g0 < t.group1; g0 += kTileGroups) {
     const int groups = static_cast<int>(t.group1 - g0 < kTileGroups ? t.group1 - g0 : kTileGroups);
