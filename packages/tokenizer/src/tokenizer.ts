@@ -7,6 +7,7 @@ import { tokenizerFromJson } from './json/from-json.js';
 import type { SegmentEncoder } from './models/model.js';
 import type { Normalizer } from './normalizers/normalizer.js';
 import type { SpecialFrame } from './post-processors/post-processor.js';
+import { atOnce, inSlices } from './slices.js';
 import type { Vocabulary } from './vocabulary.js';
 
 /** A special token with its text. */
@@ -95,7 +96,23 @@ export class Tokenizer {
    * @throws TokenizerFormatError, UnsupportedTokenizerError
    */
   static fromJson(tokenizerJson: string | object, tokenizerConfig?: string | object): Tokenizer {
-    return new Tokenizer(tokenizerFromJson(tokenizerJson, tokenizerConfig));
+    return new Tokenizer(atOnce(tokenizerFromJson(tokenizerJson, tokenizerConfig)));
+  }
+
+  /**
+   * As {@link fromJson}, without holding the thread for long: reads tokenizer.json in slices of a few milliseconds.
+   * @param tokenizerJson as text: a parsed object is read in one go
+   * @param pause awaited between slices, so that the event loop runs: `setImmediate` of node:timers/promises
+   * @param sliceMs length of a slice. Default 8.
+   * @throws as `fromJson`
+   */
+  static async fromJsonInSlices(
+    tokenizerJson: string | object,
+    tokenizerConfig: string | object | undefined,
+    pause: () => Promise<unknown>,
+    sliceMs = 8,
+  ): Promise<Tokenizer> {
+    return new Tokenizer(await inSlices(tokenizerFromJson(tokenizerJson, tokenizerConfig), pause, sliceMs));
   }
 
   /**

@@ -9,6 +9,7 @@ import type { SegmentEncoder } from '../models/model.js';
 import { isIdentity, normalizerFromJson } from '../normalizers/from-json.js';
 import { frameFromJson } from '../post-processors/post-processor.js';
 import type { TokenizerParts } from '../tokenizer.js';
+import type { Slices } from '../slices.js';
 import { type AddedToken, Vocabulary } from '../vocabulary.js';
 import { array, boolean, type JsonObject, object, string, tokenId } from './access.js';
 import { readConfig } from './config.js';
@@ -16,14 +17,16 @@ import { type JsonModel, readModel } from './model.js';
 import { readTokenizerJson } from './read.js';
 
 /** Reads tokenizer.json and, optionally, tokenizer_config.json. */
-export function tokenizerFromJson(json: string | object, config?: string | object): TokenizerParts {
-  const source = readTokenizerJson(json);
+export function* tokenizerFromJson(json: string | object, config?: string | object): Slices<TokenizerParts> {
+  const source = yield* readTokenizerJson(json);
   const { root } = source;
   const settings = readConfig(config === undefined ? {} : parse(config, 'tokenizer_config.json'));
   const model = readModel(source);
   const added = readAddedTokens(root['added_tokens'] ?? [], settings.addedTokens);
   const vocabulary = new Vocabulary(model.tokens.slice(), added);
+  yield;
   const encoder = createEncoder(root['pre_tokenizer'], model);
+  yield;
   const frame = frameFromJson(root['post_processor'], 'post_processor');
   const specialTokens = settings.specialTokens(vocabulary, model.unknownToken);
   return {

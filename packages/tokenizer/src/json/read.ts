@@ -1,7 +1,8 @@
 import { MergeTable } from '../bpe/merge-table.js';
 import { TokenIndex } from '../bpe/token-index.js';
 import { TokenizerFormatError } from '../errors.js';
-import { array, type JsonObject, MAX_VOCAB_SIZE, object, tokenId } from './access.js';
+import { atOnce, sliceEntries, type Slices } from '../slices.js';
+import { array, type JsonObject, MAX_VOCAB_SIZE, object, optionalString, tokenId } from './access.js';
 import { JsonScanner } from './scanner.js';
 
 /** A description whose large parts may have been read already. */
@@ -15,9 +16,9 @@ export interface TokenizerJson {
   readonly merges: ((index: TokenIndex, prefixLength: number) => MergeTable) | undefined;
 }
 
-/** Reads tokenizer.json from text (without building its large objects) or from a parsed object. */
-export function readTokenizerJson(json: string | object): TokenizerJson {
-  return typeof json === 'string' ? fromText(json) : fromObject(object(json, 'tokenizer.json'));
+/** Reads tokenizer.json from text (without building its large objects) or from a parsed object. Text is read in slices. */
+export function* readTokenizerJson(json: string | object): Slices<TokenizerJson> {
+  return typeof json === 'string' ? yield* fromText(json) : fromObject(object(json, 'tokenizer.json'));
 }
 
 function fromObject(root: JsonObject): TokenizerJson {
@@ -49,64 +50,75 @@ function mergesOf(list: readonly unknown[], index: TokenIndex, prefix: number): 
   return reader.table;
 }
 
-function fromText(text: string): TokenizerJson {
+function* fromText(text: string): Slices<TokenizerJson> {
   const scanner = new JsonScanner(text);
   const root: Record<string, unknown> = {};
   const model: Record<string, unknown> = {};
   let vocab: TokenIndex | undefined;
   let mergesAt = -1;
-  scanner.object((key) => {
+  for (const key of scanner.keys()) {
     if (key !== 'model' || scanner.peek() !== 123) {
       root[key] = scanner.value();
-      return;
+      continue;
     }
-    scanner.object((name) => {
+    for (const name of scanner.keys()) {
       const first = scanner.peek();
       if (name === 'vocab' && first === 123) {
-        vocab = scanVocab(scanner);
+        vocab = yield* scanVocab(scanner);
       } else if (name === 'merges' && first === 91) {
         mergesAt = scanner.at;
-        scanner.skip();
+        yield* skipItems(scanner);
       } else {
         model[name] = scanner.value();
       }
-    });
+    }
     root[key] = model;
-  });
+  }
   if (!Number.isNaN(scanner.peek())) scanner.fail('there is text after the end');
-  return {
-    root,
-    model: object(root['model'], 'model'),
-    vocab,
-    merges: mergesAt < 0 ? undefined : (index, prefix) => scanMerges(text, mergesAt, index, prefix),
-  };
+  if (mergesAt < 0) return { root, model: object(root['model'], 'model'), vocab, merges: undefined };
+  let merges: TokenizerJson['merges'] = (index, prefix) => atOnce(scanMerges(text, mergesAt, index, prefix));
+  if (vocab !== undefined) {
+    const prefix = optionalString(model['continuing_subword_prefix'], 'model.continuing_subword_prefix') ?? '';
+    const table = yield* scanMerges(text, mergesAt, vocab, prefix.length);
+    merges = () => table;
+  }
+  return { root, model: object(root['model'], 'model'), vocab, merges };
 }
 
-function scanVocab(scanner: JsonScanner): TokenIndex {
+function* skipItems(scanner: JsonScanner): Slices<void> {
+  for (const index of scanner.items()) {
+    scanner.skip();
+    if (index % sliceEntries === 0) yield;
+  }
+}
+
+function* scanVocab(scanner: JsonScanner): Slices<TokenIndex> {
   // A token and its merge take some 50 characters of a large file.
   const index = new TokenIndex(Math.min(MAX_VOCAB_SIZE, Math.floor(scanner.text.length / 50)));
-  scanner.object((token) => {
+  for (const token of scanner.keys()) {
     const id = scanner.unsignedInteger();
     if (id < 0 || id >= MAX_VOCAB_SIZE) {
       throw new TokenizerFormatError(`model.vocab[${JSON.stringify(token)}]`, `expected an id below ${MAX_VOCAB_SIZE}`);
     }
     index.add(token, id);
-  });
+    if (index.size % sliceEntries === 0) yield;
+  }
   return index;
 }
 
-function scanMerges(text: string, at: number, index: TokenIndex, prefix: number): MergeTable {
+function* scanMerges(text: string, at: number, index: TokenIndex, prefix: number): Slices<MergeTable> {
   const scanner = new JsonScanner(text);
   scanner.at = at;
   const reader = new MergeReader(index, prefix, index.size);
-  scanner.array(() => {
+  for (const rank of scanner.items()) {
+    if (rank % sliceEntries === 0) yield;
     const first = scanner.peek();
     if (first === 91) {
       const tokens: string[] = [];
-      scanner.array(() => tokens.push(scanner.string()));
+      for (const _ of scanner.items()) tokens.push(scanner.string());
       if (tokens.length !== 2) reader.fail('expected two tokens');
       reader.pair(tokens[0], tokens[1]);
-      return;
+      continue;
     }
     if (first !== 34) reader.fail('expected two tokens');
     const start = scanner.at + 1;
@@ -119,7 +131,7 @@ function scanMerges(text: string, at: number, index: TokenIndex, prefix: number)
       const line = scanner.string();
       reader.line(line, 0, line.length);
     }
-  });
+  }
   return reader.table;
 }
 

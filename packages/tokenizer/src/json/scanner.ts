@@ -38,24 +38,24 @@ export class JsonScanner {
     return true;
   }
 
-  /** Calls `member` for each key of an object, positioned at the value, which it must consume. */
-  object(member: (key: string) => void): void {
+  /** Gives each key of an object, positioned at the value, which whoever iterates must consume. */
+  *keys(): Generator<string, void, undefined> {
     this.expect('{');
     if (this.accept('}')) return;
     do {
       const key = this.string();
       this.expect(':');
-      member(key);
+      yield key;
     } while (this.accept(','));
     this.expect('}');
   }
 
-  /** Calls `item` for each item of an array, positioned at the item, which it must consume. */
-  array(item: (index: number) => void): void {
+  /** Gives the index of each item of an array, positioned at the item, which whoever iterates must consume. */
+  *items(): Generator<number, void, undefined> {
     this.expect('[');
     if (this.accept(']')) return;
     let index = 0;
-    do item(index++);
+    do yield index++;
     while (this.accept(','));
     this.expect(']');
   }
