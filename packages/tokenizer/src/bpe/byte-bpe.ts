@@ -1,3 +1,4 @@
+import { sliceEntries, type Slices } from '../slices.js';
 import { writeUtf8 } from '../unicode/utf16.js';
 import type { Scanner } from '../scanners/scanner.js';
 import { UNIT_TO_BYTE } from './byte-alphabet.js';
@@ -43,7 +44,14 @@ export class ByteBpe {
   private crossing: CrossingRanks | undefined;
   private bytes = new Uint8Array(4096);
 
-  constructor(private readonly options: ByteBpeOptions) {
+  /** Reads the vocabulary in slices. */
+  static *create(options: ByteBpeOptions): Slices<ByteBpe> {
+    const bpe = new ByteBpe(options);
+    yield* bpe.addTokens(options.tokens);
+    return bpe;
+  }
+
+  private constructor(private readonly options: ByteBpeOptions) {
     const { tokens, merges } = options;
     this.merger = new Merger(merges);
     this.ignoreMerges = options.ignoreMerges;
@@ -51,8 +59,12 @@ export class ByteBpe {
     this.fuseUnknown = options.fuseUnknown === true;
     this.wholeness = new Uint8Array(tokens.length);
     this.pieces = new PieceTable(tokens.length);
+  }
+
+  private *addTokens(tokens: ByteBpeOptions['tokens']): Slices<void> {
     const decoder = new TokenDecoder();
     for (let id = 0; id < tokens.length; id++) {
+      if (id % sliceEntries === 0) yield;
       const token = tokens[id];
       if (token === undefined) continue;
       if (token.length === 1) {

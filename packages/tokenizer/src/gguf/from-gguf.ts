@@ -5,6 +5,7 @@ import { TokenizerFormatError, UnsupportedTokenizerError } from '../errors.js';
 import { createByteLevel } from '../models/byte-level-encoder.js';
 import type { SpecialFrame } from '../post-processors/post-processor.js';
 import type { ChatTemplateSource, SpecialToken, SpecialTokens, TokenizerParts } from '../tokenizer.js';
+import { atOnce } from '../slices.js';
 import { type AddedToken, Vocabulary } from '../vocabulary.js';
 import { knownTokens } from '../json/config.js';
 import { type GgufMetadata, MetadataReader } from './metadata.js';
@@ -107,7 +108,7 @@ function byteLevelParts({ reader, tokens, types }: GgufVocabulary): GgufModelPar
     }
     merges.add(a, b, rank, merged);
   }
-  const bpe = new ByteBpe({ tokens: ordinary, merges, ignoreMerges: rule.ignoreMerges });
+  const bpe = atOnce(ByteBpe.create({ tokens: ordinary, merges, ignoreMerges: rule.ignoreMerges }));
   return {
     normalizer: rule.nfc ? (text) => text.normalize('NFC') : undefined,
     encoder: createByteLevel(

@@ -25,7 +25,7 @@ export function* tokenizerFromJson(json: string | object, config?: string | obje
   const added = readAddedTokens(root['added_tokens'] ?? [], settings.addedTokens);
   const vocabulary = new Vocabulary(model.tokens.slice(), added);
   yield;
-  const encoder = createEncoder(root['pre_tokenizer'], model);
+  const encoder = yield* createEncoder(root['pre_tokenizer'], model);
   yield;
   const frame = frameFromJson(root['post_processor'], 'post_processor');
   const specialTokens = settings.specialTokens(vocabulary, model.unknownToken);
@@ -71,7 +71,7 @@ function readAddedTokens(value: unknown, extra: readonly AddedToken[]): AddedTok
 }
 
 /** The pre-tokenizer and the model as one encoder; byte-level BPE takes the fast way. */
-function createEncoder(preTokenizer: unknown, model: JsonModel): SegmentEncoder {
+function* createEncoder(preTokenizer: unknown, model: JsonModel): Slices<SegmentEncoder> {
   const steps = flatten(preTokenizer, 'pre_tokenizer');
   const last = steps.at(-1);
   if (
@@ -84,7 +84,7 @@ function createEncoder(preTokenizer: unknown, model: JsonModel): SegmentEncoder 
       addPrefixSpace: boolean(last.spec['add_prefix_space'], `${last.path}.add_prefix_space`, true),
       useRegex: boolean(last.spec['use_regex'], `${last.path}.use_regex`, true),
     };
-    return createByteLevel(steps.slice(0, -1), byteLevel, new ByteBpe(model.bpe));
+    return createByteLevel(steps.slice(0, -1), byteLevel, yield* ByteBpe.create(model.bpe));
   }
   const split = steps.length === 0 ? undefined : preTokenizerFromJson(preTokenizer, 'pre_tokenizer');
   if (model.bpe !== undefined) return new PieceEncoder(split, new CharBpe(model.bpe));

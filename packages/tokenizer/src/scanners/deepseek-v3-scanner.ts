@@ -11,6 +11,9 @@ const CJK = 5;
 const BLANK = 6;
 const SPACE = 7;
 const NEWLINE = 8;
+// Like CJK in a segment of their own with it, where the third pattern cuts them from the letters.
+const CJK_PUNCTUATION = 9;
+const CJK_GAP = 10;
 
 let shared: ClassTable | undefined;
 
@@ -29,7 +32,10 @@ function table(): ClassTable {
     bmp[13] = NEWLINE;
     for (let c = 33; c < 127; c++) if (bmp[c] === PUNCTUATION) bmp[c] = ASCII_PUNCTUATION;
     bmp.fill(CJK, 0x4e00, 0x9fa6);
-    bmp.fill(CJK, 0x3040, 0x3100);
+    for (let c = 0x3040; c < 0x3100; c++) {
+      if (bmp[c] === LETTER) bmp[c] = CJK;
+      else bmp[c] = bmp[c] === PUNCTUATION ? CJK_PUNCTUATION : CJK_GAP;
+    }
   });
   return shared;
 }
@@ -63,7 +69,10 @@ export class DeepseekV3Scanner implements Scanner {
     }
     switch (c) {
       case CJK:
-        return classes.runEnd(units, after, end, CJK);
+      case CJK_PUNCTUATION:
+        return classes.runEnd(units, after, end, c);
+      case CJK_GAP:
+        return this.gapEnd(units, start, end, CJK_GAP, CJK);
       case NUMBER:
         return this.numberEnd(units, after, end);
       case ASCII_PUNCTUATION:
@@ -78,11 +87,11 @@ export class DeepseekV3Scanner implements Scanner {
       case NEWLINE:
         return this.blankPiece(units, start, end);
     }
+    if (c === GAP) return this.gapEnd(units, start, end, GAP, LETTER);
     if (after < end) {
       const letters = classes.runEnd(units, after, end, LETTER);
       if (letters > after) return letters;
     }
-    if (c === GAP) return this.gapEnd(units, after, end);
     if (c === SPACE && after < end) {
       const following = classes.at(units, after);
       if (following === PUNCTUATION || following === ASCII_PUNCTUATION) return this.punctuationEnd(units, after, end);
@@ -112,12 +121,17 @@ export class DeepseekV3Scanner implements Scanner {
     return index;
   }
 
-  /** Unmatched characters run on until one that begins a match, which includes a gap character in front of letters. */
-  private gapEnd(units: Uint16Array, index: number, end: number): number {
+  /**
+   * Unmatched characters run on until one that begins a match. That may be one of them: in front of letters, it is the
+   * letters' optional first character.
+   */
+  private gapEnd(units: Uint16Array, start: number, end: number, gap: number, letter: number): number {
     const classes = this.classes;
-    while (index < end && classes.at(units, index) === GAP) {
+    let index = start;
+    while (index < end && classes.at(units, index) === gap) {
       const after = index + ((units[index]! & 0xfc00) === 0xd800 ? 2 : 1);
-      if (after < end && classes.at(units, after) === LETTER) break;
+      const letters = classes.runEnd(units, after, end, letter);
+      if (letters > after) return index === start ? letters : index;
       index = after;
     }
     return index;
@@ -130,6 +144,7 @@ export class DeepseekV3Scanner implements Scanner {
     for (let i = stop - 1; i >= start; i--) if (bmp[units[i]!] === NEWLINE) return i + 1;
     if (stop === end || stop - start === 1) return stop;
     const following = this.classes.at(units, stop);
-    return following === NUMBER || following === CJK ? stop : stop - 1;
+    const endsSegment = following === NUMBER || following === CJK || following >= CJK_PUNCTUATION;
+    return endsSegment ? stop : stop - 1;
   }
 }
