@@ -1,5 +1,6 @@
 import { TokenizerFormatError } from './errors.js';
 import { MAX_VOCAB_SIZE } from './json/access.js';
+import { atOnce, sliceEntries, type Slices } from './slices.js';
 
 /** An added token: matched in the text before the model sees it. */
 export interface AddedToken {
@@ -21,7 +22,7 @@ export interface AddedToken {
 export class Vocabulary {
   /** Token string of each id; holes are undefined. */
   readonly tokens: (string | undefined)[];
-  private ids: Map<string, number> | undefined;
+  private ids: ReadonlyMap<string, number> | undefined;
 
   /** @param modelTokens token strings of the model, by id (taken over, not copied) */
   constructor(
@@ -48,14 +49,19 @@ export class Vocabulary {
   }
 
   idOf(token: string): number | undefined {
-    if (this.ids === undefined) {
-      this.ids = new Map();
-      for (let id = 0; id < this.tokens.length; id++) {
-        const text = this.tokens[id];
-        if (text !== undefined) this.ids.set(text, id);
-      }
-      for (const added of this.added) this.ids.set(added.content, added.id);
+    return (this.ids ?? atOnce(this.index())).get(token);
+  }
+
+  /** What {@link idOf} does at its first call, in slices. */
+  *index(): Slices<ReadonlyMap<string, number>> {
+    const ids = new Map<string, number>();
+    for (let id = 0; id < this.tokens.length; id++) {
+      if (id % sliceEntries === 0) yield;
+      const text = this.tokens[id];
+      if (text !== undefined) ids.set(text, id);
     }
-    return this.ids.get(token);
+    for (const added of this.added) ids.set(added.content, added.id);
+    this.ids = ids;
+    return ids;
   }
 }

@@ -24,7 +24,7 @@ export function* tokenizerFromJson(json: string | object, config?: string | obje
   const model = readModel(source);
   const added = readAddedTokens(root['added_tokens'] ?? [], settings.addedTokens);
   const vocabulary = new Vocabulary(model.tokens.slice(), added);
-  yield;
+  yield* vocabulary.index();
   const encoder = yield* createEncoder(root['pre_tokenizer'], model);
   yield;
   const frame = frameFromJson(root['post_processor'], 'post_processor');
