@@ -1,20 +1,47 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { ModelFiles } from '@dsi/model-files';
 import { Tokenizer } from '@dsi/tokenizer';
 import { EngineConfigError } from '../errors/lifecycle-errors.js';
 import type { TokenTextFactory } from '../text/token-text.js';
 
+/** As the model's other files: more is refused before it is read. */
+const maxTokenizerBytes = 256 * 2 ** 20;
+const chunkBytes = 1 << 20;
+
 /**
- * The tokenizer that a model's files hold.
+ * The tokenizer that a model's files hold. Reads a tokenizer.json piece by piece, so that the thread that serves is not held:
+ * that of a vocabulary of 150,000 has 11 MB.
  * @throws EngineConfigError when there is none; the tokenizer's own errors for a file that is not valid
  */
 export async function openTokenizer(files: ModelFiles): Promise<Tokenizer> {
   if (files.kind === 'gguf') return Tokenizer.fromGguf(files.metadata);
-  const json = await files.tokenizerJson?.();
+  const directory = files.path.endsWith('.safetensors') ? path.dirname(files.path) : files.path;
+  const json = await readTextInSlices(path.join(directory, 'tokenizer.json'));
   if (json === undefined) {
     const limit = 'its directory has no tokenizer.json: put the file of the published model there';
     throw new EngineConfigError({ field: 'model', value: files.path, limit });
   }
-  return Tokenizer.fromJson(json, await files.tokenizerConfig?.());
+  return Tokenizer.fromJsonInSlices(json, await files.tokenizerConfig?.(), setImmediate);
+}
+
+/** A UTF-8 file's text, decoded chunk by chunk; undefined when there is no such file. */
+async function readTextInSlices(file: string): Promise<string | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  if (!found?.isFile()) return undefined;
+  if (found.size > maxTokenizerBytes) {
+    const limit = `${file} has ${found.size} bytes, more than ${maxTokenizerBytes}`;
+    throw new EngineConfigError({ field: 'model', value: file, limit });
+  }
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  for await (const chunk of createReadStream(file, { highWaterMark: chunkBytes })) {
+    parts.push(decoder.decode(chunk as Buffer, { stream: true }));
+  }
+  parts.push(decoder.decode());
+  return parts.join('');
 }
 
 /** Opens incremental decoders of a tokenizer. */
