@@ -14,6 +14,7 @@ constexpr int kDepth = 256;          // columns of a tile that kernels keep in a
 constexpr int kTileGroups = 4;       // row groups of a tile in the tiled path
 constexpr int kScaleBytes = 31 * 64;  // a row group's unpacked scales in a tile
 constexpr int kTileRows = 48;        // most activation rows of one product() call: their sums and a chunk of them stay in the first cache
+constexpr int kPrefetchBytes = 4096;  // how far ahead weights are asked for
 constexpr int kSkinnyRows = 8;       // up to here weights are unpacked in registers
 
 // One matrix (a group) of a packed weight.

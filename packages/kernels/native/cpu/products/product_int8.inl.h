@@ -10,6 +10,7 @@ namespace {
 using dsi::products::ActivationView;
 using dsi::products::kDepth;
 using dsi::products::kLanes;
+using dsi::products::kPrefetchBytes;
 using dsi::products::kScaleBytes;
 using dsi::products::kSkinnyRows;
 using dsi::products::kTileGroups;
@@ -96,6 +97,13 @@ DSI_INLINE void tile_steps(D (&dot)[G][M], const uint8_t* codes, const uint8_t* 
   if constexpr (kCount > 1) tile_steps<kFirst + 1, kCount - 1>(dot, codes, q, column);
 }
 
+// Asks for the bytes that a stream of weights comes to a few blocks later: hardware prefetch alone does not keep the bus busy.
+template <int kBytes>
+DSI_INLINE void prefetch_ahead(const uint8_t* p) {
+  DSI_UNROLL
+  for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(p + kPrefetchBytes + i, 0, 3);
+}
+
 // ---- 32-column blocks ----
 
 template <Format F, int M>
@@ -110,6 +118,7 @@ void skinny_block32(const uint8_t* codes, const uint8_t* meta, int64_t blocks, c
     const int64_t i = b % 8;
     if (i == 0 && b != 0) rows.next_chunk(x);
     Int w[8];
+    prefetch_ahead<V::kCodeBytes>(codes + b * V::kCodeBytes);
     V::unpack(codes + b * V::kCodeBytes, w);
     const Float d = V::scale(meta + b * V::kMetaBytes);
     DSI_UNROLL
@@ -182,6 +191,7 @@ void skinny_super(const uint8_t* codes, const uint8_t* meta, int64_t blocks, con
     for (int m = 0; m < M; ++m) total[m] = zero();
     for (int j = 0; j < 8; ++j) {
       Int w[8];
+      prefetch_ahead<V::kCodeBytes32>(codes + b * V::kCodeBytes + j * V::kCodeBytes32);
       V::unpack(codes + b * V::kCodeBytes + j * V::kCodeBytes32, w);
       DSI_UNROLL
       for (int m = 0; m < M; ++m) {
@@ -314,6 +324,7 @@ void unpack_group(const MatrixView& w, int64_t group, int64_t chunk, int64_t blo
   uint8_t* scales = scratch.scales + slot * kScaleBytes;
   for (int64_t i = 0; i < blocks32; ++i) {
     Int v[8];
+    prefetch_ahead<V::kCodeBytes32>(codes + (chunk * (kDepth / 32) + i) * V::kCodeBytes32);
     V::unpack(codes + (chunk * (kDepth / 32) + i) * V::kCodeBytes32, v);
     for (int s = 0; s < 8; ++s) store(out + (i * 8 + s) * kTileGroups * 64, v[s]);
   }
