@@ -9,7 +9,7 @@ import type { TokenTextFactory } from '../text/token-text.js';
 
 /** As the model's other files: more is refused before it is read. */
 const maxTokenizerBytes = 256 * 2 ** 20;
-const chunkBytes = 1 << 20;
+const chunkBytes = 1 << 19;
 
 /**
  * The tokenizer that a model's files hold. Reads a tokenizer.json piece by piece, so that the thread that serves is not held:
@@ -36,12 +36,11 @@ async function readTextInSlices(file: string): Promise<string | undefined> {
     throw new EngineConfigError({ field: 'model', value: file, limit });
   }
   const decoder = new TextDecoder();
-  const parts: string[] = [];
+  let text = '';
   for await (const chunk of createReadStream(file, { highWaterMark: chunkBytes })) {
-    parts.push(decoder.decode(chunk as Buffer, { stream: true }));
+    text += decoder.decode(chunk as Buffer, { stream: true });
   }
-  parts.push(decoder.decode());
-  return parts.join('');
+  return text + decoder.decode();
 }
 
 /** Opens incremental decoders of a tokenizer. */
