@@ -1,12 +1,7 @@
 export { Tokenizer } from './tokenizer.js';
-export type {
-  ChatTemplateSource,
-  DecodeOptions,
-  EncodeOptions,
-  SpecialToken,
-  SpecialTokens,
-  TextRange,
-} from './tokenizer.js';
+export type { DecodeOptions, EncodeOptions, TextRange } from './tokenizer.js';
+export type { SpecialToken, SpecialTokens } from './special-tokens.js';
+export type { ChatTemplateSource } from './tokenizer-parts.js';
 export type { GgufMetadata } from './gguf/metadata.js';
 export type { TokenStream } from './decoders/decoder.js';
 export type { AddedToken } from './vocabulary.js';

@@ -2,7 +2,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ChatTemplate, type ChatTemplateOptions } from './chat-template/chat-template.js';
 import { TokenizerError } from './errors.js';
-import { type ChatTemplateSource, Tokenizer } from './tokenizer.js';
+import { Tokenizer } from './tokenizer.js';
+import type { ChatTemplateSource } from './tokenizer-parts.js';
 
 /** A tokenizer with the chat template that came with it. */
 export interface LoadedTokenizer {

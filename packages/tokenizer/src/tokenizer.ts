@@ -1,37 +1,13 @@
 import { TokenMatchers } from './added-tokens/token-matchers.js';
 import { IdSink } from './bpe/id-sink.js';
-import type { TokenDecoder, TokenStream } from './decoders/decoder.js';
+import type { TokenStream } from './decoders/decoder.js';
 import { TokenIdError } from './errors.js';
 import { tokenizerFromGguf, type GgufMetadata } from './gguf/from-gguf.js';
 import { tokenizerFromJson } from './json/from-json.js';
-import type { SegmentEncoder } from './models/model.js';
-import type { Normalizer } from './normalizers/normalizer.js';
-import type { SpecialFrame } from './post-processors/post-processor.js';
 import { atOnce, inSlices } from './slices.js';
+import type { SpecialTokens } from './special-tokens.js';
+import type { ChatTemplateSource, TokenizerParts } from './tokenizer-parts.js';
 import type { Vocabulary } from './vocabulary.js';
-
-/** A special token with its text. */
-export interface SpecialToken {
-  readonly id: number;
-  readonly token: string;
-}
-
-/** The special tokens that a description names; those it does not name are absent. */
-export interface SpecialTokens {
-  readonly bos?: SpecialToken;
-  readonly eos?: SpecialToken;
-  readonly pad?: SpecialToken;
-  readonly unk?: SpecialToken;
-  /** Ends a turn of a chat; generation stops at it as at `eos`. */
-  readonly eot?: SpecialToken;
-  readonly sep?: SpecialToken;
-  readonly cls?: SpecialToken;
-  readonly mask?: SpecialToken;
-  /** Fill in the middle: before the prefix, before the suffix, before the part to write. */
-  readonly fimPrefix?: SpecialToken;
-  readonly fimSuffix?: SpecialToken;
-  readonly fimMiddle?: SpecialToken;
-}
 
 export interface EncodeOptions {
   /** Put BOS, EOS, … around the ids as the description says. Default true. */
@@ -48,20 +24,8 @@ export interface DecodeOptions {
   readonly skipSpecialTokens?: boolean;
 }
 
-/** A chat template as a description holds it: one text, or several by name. */
-export type ChatTemplateSource = string | readonly { readonly name: string; readonly template: string }[];
-
-/** The parts that a tokenizer is made of; what the readers of tokenizer.json and GGUF produce. */
-export interface TokenizerParts {
-  readonly vocabulary: Vocabulary;
-  /** Undefined: text is taken as it is. */
-  readonly normalizer: Normalizer | undefined;
-  readonly encoder: SegmentEncoder;
-  readonly decoder: TokenDecoder;
-  readonly frame: SpecialFrame;
-  readonly specialTokens: SpecialTokens;
-  readonly chatTemplate: ChatTemplateSource | undefined;
-}
+/** Room for ids that is kept between calls. */
+const MAX_KEPT_IDS = 1 << 18;
 
 /** Half-open range of UTF-16 indices. */
 export type TextRange = readonly [start: number, end: number];
@@ -78,6 +42,7 @@ export class Tokenizer {
   readonly chatTemplate: ChatTemplateSource | undefined;
   private readonly parts: TokenizerParts;
   private readonly matchers: TokenMatchers;
+  private sink = new IdSink();
 
   constructor(parts: TokenizerParts) {
     this.parts = parts;
@@ -138,7 +103,7 @@ export class Tokenizer {
   /** Ids of `text`. Lone surrogates count as U+FFFD. The result is the caller's. */
   encode(text: string, options: EncodeOptions = {}): Uint32Array {
     const { addSpecialTokens = true, parseSpecial = false } = options;
-    const sink = new IdSink(Math.max(32, (text.length >> 1) + 16));
+    const sink = this.emptySink();
     if (addSpecialTokens) for (const id of this.parts.frame.prefix) sink.push(id);
     this.encodeText(text, true, parseSpecial, sink);
     if (addSpecialTokens) for (const id of this.parts.frame.suffix) sink.push(id);
@@ -151,12 +116,19 @@ export class Tokenizer {
    * @param literal ascending, disjoint ranges of `text`
    */
   encodeWithLiterals(text: string, literal: readonly TextRange[]): Uint32Array {
-    const sink = new IdSink(Math.max(32, (text.length >> 1) + 16));
+    const sink = this.emptySink();
     for (const segment of this.matchers.controls.split(text, literal)) {
       if (segment.token !== undefined) sink.push(segment.token.id);
       else this.encodeText(text.slice(segment.start, segment.end), segment.start === 0, false, sink);
     }
     return sink.toArray();
+  }
+
+  /** Scratch for the ids of one call; what a very long text needed is given back by the next. */
+  private emptySink(): IdSink {
+    if (this.sink.ids.length > MAX_KEPT_IDS) this.sink = new IdSink();
+    this.sink.length = 0;
+    return this.sink;
   }
 
   private encodeText(text: string, atStart: boolean, parseSpecial: boolean, sink: IdSink): void {

@@ -14,6 +14,9 @@ export class MergeTable {
   slots: Int32Array;
   private mask: number;
   private used = 0;
+  /** One bit for each hash, eight times as many as slots: most pairs that do not merge end here, in the cache. */
+  private filter: Int32Array;
+  private filterMask: number;
 
   /** @param capacity the expected number of merges */
   constructor(capacity: number) {
@@ -21,6 +24,8 @@ export class MergeTable {
     while (size < capacity * 2) size *= 2;
     this.slots = new Int32Array(size * 4).fill(EMPTY);
     this.mask = size - 1;
+    this.filter = new Int32Array(size / 4);
+    this.filterMask = size * 8 - 1;
   }
 
   get size(): number {
@@ -31,7 +36,10 @@ export class MergeTable {
   add(left: number, right: number, rank: number, merged: number): void {
     if (this.used * 2 > this.mask) this.grow();
     const slots = this.slots;
-    let i = hashPair(left, right) & this.mask;
+    const hash = hashPair(left, right);
+    const bit = hash & this.filterMask;
+    this.filter[bit >>> 5]! |= 1 << (bit & 31);
+    let i = hash & this.mask;
     for (;;) {
       const s = i << 2;
       if (slots[s] === EMPTY) {
@@ -52,6 +60,8 @@ export class MergeTable {
     const old = this.slots;
     this.slots = new Int32Array(old.length * 2).fill(EMPTY);
     this.mask = this.mask * 2 + 1;
+    this.filter = new Int32Array(this.filter.length * 2);
+    this.filterMask = this.filterMask * 2 + 1;
     this.used = 0;
     for (let s = 0; s < old.length; s += 4) {
       if (old[s] !== EMPTY) this.add(old[s]!, old[s + 1]!, old[s + 2]!, old[s + 3]!);
@@ -60,9 +70,12 @@ export class MergeTable {
 
   /** Offset of the pair's slot in {@link slots}, or -1. */
   find(left: number, right: number): number {
+    const hash = hashPair(left, right);
+    const bit = hash & this.filterMask;
+    if ((this.filter[bit >>> 5]! & (1 << (bit & 31))) === 0) return -1;
     const slots = this.slots;
     const mask = this.mask;
-    let i = hashPair(left, right) & mask;
+    let i = hash & mask;
     for (;;) {
       const s = i << 2;
       const l = slots[s]!;

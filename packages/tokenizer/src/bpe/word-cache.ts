@@ -4,7 +4,7 @@ const MAX_IDS = 8;
 
 /**
  * A bounded cache from short pieces to their ids: direct-mapped, a new piece replaces what was in its slot.
- * 14 units of key and 8 ids a slot; nothing is allocated after construction.
+ * 16 units of key and 8 ids a slot; nothing is allocated after construction.
  */
 export class WordCache {
   private readonly keys = new Uint16Array(SLOTS * MAX_UNITS);

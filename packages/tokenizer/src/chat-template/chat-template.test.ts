@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deepseekTokenizer, fixtureJson, qwenTokenizer } from '../../test/fixtures.js';
-import type { SpecialTokens } from '../tokenizer.js';
+import type { SpecialTokens } from '../special-tokens.js';
 import { ChatTemplate } from './chat-template.js';
 import {
   ChatTemplateError,

@@ -1,4 +1,6 @@
-import type { ChatTemplateSource, SpecialTokens, TextRange, Tokenizer } from '../tokenizer.js';
+import type { SpecialTokens } from '../special-tokens.js';
+import type { TextRange, Tokenizer } from '../tokenizer.js';
+import type { ChatTemplateSource } from '../tokenizer-parts.js';
 import { type ContinuedField, cutAtTag, tagFinalMessage } from './continuation.js';
 import { ChatTemplateError } from './errors.js';
 import { type Text, plain } from './marked-text.js';

@@ -1,5 +1,6 @@
 import { ArgumentReader } from './arguments.js';
 import { ChatTemplateSyntaxError, ChatTemplateValueError } from './errors.js';
+import type { Filter } from './filter.js';
 import { formatPercent } from './format.js';
 import { LIST_FILTERS } from './list-filters.js';
 import { isText, markLike, plain, slice, TextBuilder } from './marked-text.js';
@@ -18,8 +19,6 @@ import {
   Undefined,
   type Value,
 } from './values.js';
-
-export type Filter = (value: Value, args: ArgumentReader, run: Run) => Value;
 
 const TEXT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['tojson', tojson],

@@ -1,6 +1,6 @@
 import type { ArgumentReader } from './arguments.js';
 import { ChatTemplateValueError } from './errors.js';
-import type { Filter } from './filters.js';
+import type { Filter } from './filter.js';
 import { isText, plain, type Text, TextBuilder } from './marked-text.js';
 import { dictItems } from './members.js';
 import { predicate } from './predicates.js';

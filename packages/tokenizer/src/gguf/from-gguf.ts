@@ -4,34 +4,19 @@ import { ByteLevelDecoder } from '../decoders/byte-level-decoder.js';
 import { TokenizerFormatError, UnsupportedTokenizerError } from '../errors.js';
 import { createByteLevel } from '../models/byte-level-encoder.js';
 import type { SpecialFrame } from '../post-processors/post-processor.js';
-import type { ChatTemplateSource, SpecialToken, SpecialTokens, TokenizerParts } from '../tokenizer.js';
+import type { SpecialToken, SpecialTokens } from '../special-tokens.js';
+import type { ChatTemplateSource, TokenizerParts } from '../tokenizer-parts.js';
 import { atOnce } from '../slices.js';
 import { type AddedToken, Vocabulary } from '../vocabulary.js';
 import { knownTokens } from '../json/config.js';
 import { type GgufMetadata, MetadataReader } from './metadata.js';
+import { type GgufModelParts, type GgufVocabulary, TokenType } from './model-parts.js';
 import { ggufPreTokenizer } from './pre-tokenizers.js';
 import { sentencePieceParts } from './sentencepiece.js';
 import { unigramParts } from './unigram.js';
 import { wordPieceParts } from './wordpiece.js';
 
 export type { GgufMetadata } from './metadata.js';
-
-/** Values of `tokenizer.ggml.token_type`. */
-export const TokenType = { Normal: 1, Unknown: 2, Control: 3, UserDefined: 4, Unused: 5, Byte: 6 } as const;
-
-/** What the readers of the model kinds share. */
-export interface GgufVocabulary {
-  readonly reader: MetadataReader;
-  readonly tokens: readonly string[];
-  /** Type of each token; all normal when the file has none. */
-  readonly types: ArrayLike<number>;
-  readonly vocabulary: Vocabulary;
-}
-
-/** The model-specific parts, and which special tokens are added where the file does not say. */
-export interface GgufModelParts extends Pick<TokenizerParts, 'normalizer' | 'encoder' | 'decoder'> {
-  readonly defaults: { readonly addBos: boolean; readonly addEos: boolean; readonly addSep: boolean };
-}
 
 const MODELS: Readonly<Record<string, (source: GgufVocabulary) => GgufModelParts>> = {
   gpt2: byteLevelParts,

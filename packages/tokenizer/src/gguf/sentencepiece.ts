@@ -3,7 +3,7 @@ import { MergeTable } from '../bpe/merge-table.js';
 import { SentencePieceDecoder } from '../decoders/sentencepiece-decoder.js';
 import { TokenizerFormatError } from '../errors.js';
 import { PieceEncoder } from '../models/piece-encoder.js';
-import { type GgufModelParts, type GgufVocabulary, TokenType } from './from-gguf.js';
+import { type GgufModelParts, type GgufVocabulary, TokenType } from './model-parts.js';
 
 /** Model `llama`: SentencePiece BPE with byte fallback, whose merges follow from the tokens' scores. */
 export function sentencePieceParts({ reader, tokens, types }: GgufVocabulary): GgufModelParts {

@@ -5,7 +5,7 @@ import { Unigram } from '../models/unigram.js';
 import type { Normalizer } from '../normalizers/normalizer.js';
 import { CharacterMap } from '../normalizers/precompiled.js';
 import { metaspace } from '../pre-tokenizers/metaspace.js';
-import { type GgufModelParts, type GgufVocabulary, TokenType } from './from-gguf.js';
+import { type GgufModelParts, type GgufVocabulary, TokenType } from './model-parts.js';
 
 const CHARSMAP_KEY = 'tokenizer.ggml.precompiled_charsmap';
 

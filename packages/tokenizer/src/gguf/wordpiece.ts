@@ -3,7 +3,7 @@ import { PieceEncoder } from '../models/piece-encoder.js';
 import { WordPiece } from '../models/wordpiece.js';
 import { bertNormalizer } from '../normalizers/bert.js';
 import { preTokenizerFromJson } from '../pre-tokenizers/from-json.js';
-import type { GgufModelParts, GgufVocabulary } from './from-gguf.js';
+import type { GgufModelParts, GgufVocabulary } from './model-parts.js';
 
 /** Model `bert`: word pieces. GGUF marks the beginning of a word with ▁, where vocab.txt marks continuations with ##. */
 export function wordPieceParts({ reader, tokens, vocabulary }: GgufVocabulary): GgufModelParts {

@@ -1,5 +1,6 @@
 import type { SpecialFrame } from '../post-processors/post-processor.js';
-import type { ChatTemplateSource, SpecialToken, SpecialTokens } from '../tokenizer.js';
+import type { SpecialToken, SpecialTokens } from '../special-tokens.js';
+import type { ChatTemplateSource } from '../tokenizer-parts.js';
 import type { AddedToken, Vocabulary } from '../vocabulary.js';
 import { array, boolean, isObject, type JsonObject, string, tokenId } from './access.js';
 

@@ -8,7 +8,7 @@ import { preTokenizerFromJson } from '../pre-tokenizers/from-json.js';
 import type { SegmentEncoder } from '../models/model.js';
 import { isIdentity, normalizerFromJson } from '../normalizers/from-json.js';
 import { frameFromJson } from '../post-processors/post-processor.js';
-import type { TokenizerParts } from '../tokenizer.js';
+import type { TokenizerParts } from '../tokenizer-parts.js';
 import type { Slices } from '../slices.js';
 import { type AddedToken, Vocabulary } from '../vocabulary.js';
 import { array, boolean, type JsonObject, object, string, tokenId } from './access.js';
