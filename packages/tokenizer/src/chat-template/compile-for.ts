@@ -1,12 +1,12 @@
 import { compileExpression } from './compile-expression.js';
-import { compileBlock, compileTarget } from './compile-statement.js';
+import { compileTarget } from './compile-target.js';
 import { ChatTemplateValueError } from './errors.js';
 import { type Run, Scope, type Statement } from './run.js';
 import type { Node } from './syntax.js';
 import { Callable, Dict, equals, isTruthy, iterate, orElse, Undefined, type Value } from './values.js';
 
-/** `{% for target in iterable if condition %} … {% else %} … {% endfor %}`; every round has a scope of its own. */
-export function compileFor(node: Node): Statement {
+/** `{% for target in iterable if condition %} … {% else %} … {% endfor %}`; every round has a scope of its own. `compileBlock` compiles its bodies. */
+export function compileFor(node: Node, compileBlock: (nodes: readonly Node[]) => Statement): Statement {
   const assign = compileTarget(node['loopvar'] as Node);
   const source = node['iterable'] as Node;
   const filtered = source.type === 'SelectExpression';

@@ -1,20 +1,11 @@
 import { compileArguments, compileExpression, compileFilter, invoke } from './compile-expression.js';
 import { compileFor } from './compile-for.js';
-import { ChatTemplateSyntaxError, ChatTemplateValueError } from './errors.js';
+import { compileTarget } from './compile-target.js';
+import { ChatTemplateValueError } from './errors.js';
 import { toText } from './python-text.js';
 import { type Expression, Output, type Run, Scope, type Statement } from './run.js';
 import type { Node } from './syntax.js';
-import {
-  type Arguments,
-  Callable,
-  Dict,
-  isTruthy,
-  iterate,
-  Namespace,
-  orElse,
-  typeName,
-  type Value,
-} from './values.js';
+import { type Arguments, Callable, Dict, isTruthy, orElse, type Value } from './values.js';
 
 /** Turns a list of statements into one. */
 export function compileBlock(nodes: readonly Node[]): Statement {
@@ -37,7 +28,7 @@ function compileStatement(node: Node): Statement {
       return (scope, run, out) => (isTruthy(test(scope, run)) ? body : alternate)(scope, run, out);
     }
     case 'For':
-      return compileFor(node);
+      return compileFor(node, compileBlock);
     case 'Set':
       return compileSet(node);
     case 'Macro': {
@@ -97,37 +88,6 @@ function captured(body: Statement): Expression {
     const inner = new Output(run);
     body(new Scope(scope), run, inner);
     return inner.text();
-  };
-}
-
-/** An assignment to a name, a tuple of names, or an attribute of a namespace. */
-export function compileTarget(target: Node): (scope: Scope, value: Value, run: Run) => void {
-  if (target.type === 'Identifier') {
-    const name = target['value'] as string;
-    return (scope, value) => scope.set(name, value);
-  }
-  if (target.type === 'TupleLiteral') {
-    const parts = (target['value'] as Node[]).map(compileTarget);
-    return (scope, value, run) => {
-      const items = iterate(value);
-      if (items.length !== parts.length) {
-        throw new ChatTemplateValueError(`cannot unpack ${items.length} values into ${parts.length} names`);
-      }
-      parts.forEach((part, i) => part(scope, items[i]!, run));
-    };
-  }
-  const property = target['property'] as Node | undefined;
-  if (target.type !== 'MemberExpression' || target['computed'] === true || typeof property?.['value'] !== 'string') {
-    throw new ChatTemplateSyntaxError(`cannot assign to "${target.type}"`);
-  }
-  const object = compileExpression(target['object'] as Node);
-  const name = property['value'];
-  return (scope, value, run) => {
-    const holder = object(scope, run);
-    if (!(holder instanceof Namespace)) {
-      throw new ChatTemplateValueError(`cannot set "${name}" of ${typeName(holder)}: only namespaces can change`);
-    }
-    holder.entries.set(name, value);
   };
 }
 
