@@ -99,4 +99,14 @@ describe('a process', () => {
     );
     expect(result).toEqual({ ...ended, stdout: '12\nContextLengthError true\n' });
   });
+
+  test('may exit while requests run', async () => {
+    const result = await run(`
+      const llm = await LLM.load(options);
+      for (let i = 0; i < 4; i++) llm.generate([1, 2, i], { ...${JSON.stringify(params)}, maxTokens: 200 }).catch(() => {});
+      for await (const delta of llm.stream([5, 6], { maxTokens: 200, ignoreEos: true })) {
+        if (delta.completionTokens === 3) process.exit(7);
+      }`);
+    expect(result).toEqual({ ...ended, code: 7, stdout: '' });
+  });
 });

@@ -79,18 +79,22 @@ void BackendCore::settle(napi_env env, napi_value, void* context, void* data) {
     return;
   }
   auto* core = static_cast<BackendCore*>(context);
-  const Napi::Env e(env);
-  const Napi::HandleScope scope(e);
-  if (--core->pending_ == 0 && !core->closed_) napi_unref_threadsafe_function(env, core->channel_);
   if (ticket->settled) ticket->settled();
-  if (ticket->failed) {
-    ticket->deferred.Reject(coded_error(e, ticket->code, ticket->message).Value());
-    return;
-  }
   try {
-    ticket->deferred.Resolve(ticket->result(e));
-  } catch (const Napi::Error& error) {
-    ticket->deferred.Reject(error.Value());
+    const Napi::Env e(env);
+    const Napi::HandleScope scope(e);
+    if (--core->pending_ == 0 && !core->closed_) napi_unref_threadsafe_function(env, core->channel_);
+    if (ticket->failed) {
+      ticket->deferred.Reject(coded_error(e, ticket->code, ticket->message).Value());
+      return;
+    }
+    try {
+      ticket->deferred.Resolve(ticket->result(e));
+    } catch (const Napi::Error& error) {
+      ticket->deferred.Reject(error.Value());
+    }
+  } catch (const Napi::Error&) {
+    // The environment is ending (process.exit, worker.terminate): every call into it fails, and nobody waits for the promise any more.
   }
 }
 
