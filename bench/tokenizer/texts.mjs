@@ -70,11 +70,44 @@ function chinese(length) {
   return parts.join('');
 }
 
+/** Markdown of the installed packages, then documentation prose. */
+function english(limit) {
+  const markdown = collect((path) => /\.(md|markdown)$/i.test(path) && statSync(path).size < 400_000, limit);
+  return markdown.length < limit ? markdown + commentProse(limit - markdown.length) : markdown;
+}
+
+/** Prose of the documentation comments of a large API (service documentation in plain English), markup removed, each sentence block once. */
+function commentProse(limit) {
+  const folder = join(ROOT, 'bench/node_modules/@aws-sdk/client-ec2/dist-types');
+  const seen = new Set();
+  let text = '';
+  const walk = (directory) => {
+    for (const entry of readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (text.length >= limit) return;
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) walk(path);
+      else if (entry.name.endsWith('.d.ts')) {
+        for (const [, comment] of readFileSync(path, 'utf8').matchAll(/\/\*\*([\s\S]*?)\*\//g)) {
+          const prose = comment
+            .replace(/^\s*\* ?/gm, '')
+            .replace(/<[^>]*>/g, '')
+            .trim();
+          if (prose.length < 40 || seen.has(prose)) continue;
+          seen.add(prose);
+          text += `${prose}\n\n`;
+        }
+      }
+    }
+  };
+  walk(folder);
+  return text.slice(0, limit);
+}
+
 /** The texts by name, each of up to `megabytes` MB of UTF-8, and no network needed. */
 export function texts(megabytes) {
   const limit = megabytes * 1e6;
   return {
-    english: collect((path) => /\.(md|markdown)$/i.test(path) && statSync(path).size < 400_000, limit),
+    english: english(limit),
     typescript: collect((path) => /\.d\.[cm]?ts$/.test(path), limit),
     chinese: chinese(limit / 3),
   };
