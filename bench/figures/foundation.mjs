@@ -1,4 +1,4 @@
-// npm run figures:foundation -- [--json] [--only tokenizer,load,speed,clone] [--models DIR]
+// npm run figures:foundation -- [--json] [--only tokenizer,load,speed,event-loop,clone] [--models DIR]
 import { existsSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -29,6 +29,7 @@ const parts = {
       rows.push(...(await peerSpeedRows(models, 'qwen2.5-0.5b', quant, { rounds })));
     return rows;
   },
+  'event-loop': async () => (await import('./event-loop.mjs')).eventLoopRows(models, root),
   clone: async () => (await import('./fresh-clone.mjs')).freshCloneRows(root),
 };
 
