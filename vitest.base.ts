@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** Unit tests of one package, run from the sources of all packages (no build, no model, no compiler needed). */
@@ -9,7 +10,8 @@ export function unitProject(name: string) {
       name,
       include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
       exclude: ['**/*.e2e.test.ts', '**/node_modules/**'],
-      testTimeout: 30_000,
+      setupFiles: [fileURLToPath(new URL('vitest.setup.ts', import.meta.url))],
+      testTimeout: 60_000,
     },
   });
 }
