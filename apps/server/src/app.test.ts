@@ -42,6 +42,7 @@ test('models, by name and alias', async () => {
   expect(list).toMatchObject({ object: 'list', data: [{ id: 'fake', object: 'model', max_model_len: 64 }] });
   expect((await app.request('/v1/models/alias/of-fake')).status).toBe(200);
   expect((await app.request('/v1/models/other')).status).toBe(404);
+  expect((await app.request('/v1/models/%E0%A4%A')).status).toBe(404);
   expect((await post('/v1/completions', { model: 'alias/of-fake', prompt: 'ab' })).status).toBe(200);
 });
 

@@ -31,7 +31,7 @@ export function createApp(options: AppOptions): Hono {
   app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': metrics.registry.contentType }));
 
   app.get('/v1/models', () => listModels(options));
-  app.get('/v1/models/*', (c) => getModel(decodeURIComponent(c.req.path.slice('/v1/models/'.length)), options));
+  app.get('/v1/models/*', (c) => getModel(decoded(c.req.path.slice('/v1/models/'.length)), options));
   for (const prefix of ['/v1', '']) {
     app.post(`${prefix}/chat/completions`, (c) => chatCompletions(c.req.raw, options));
     app.post(`${prefix}/completions`, (c) => completions(c.req.raw, options));
@@ -49,10 +49,23 @@ export function createApp(options: AppOptions): Hono {
           code: 'not_found',
         }).toResponse();
   });
-  app.onError((error) => {
+  app.onError((error, c) => {
     if (error instanceof ApiError) return error.toResponse();
+    if (c.req.raw.signal.aborted) {
+      log.debug('the client hung up');
+      return new ApiError(499, 'The client closed the request.').toResponse();
+    }
     log.error({ err: error }, 'request failed');
     return new ApiError(500, 'The request failed inside the server.', { code: 'internal_error' }).toResponse();
   });
   return app;
+}
+
+/** A path segment as text; one that is no valid escape names no model. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }

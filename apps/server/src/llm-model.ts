@@ -15,6 +15,7 @@ export function llmModel(llm: LLM, options: LlmModelOptions): ServedModel {
   return {
     ...options,
     maxModelLen: llm.info.maxModelLen,
+    maxPromptChars: llm.info.maxModelLen * longestToken(llm),
     vocabSize: llm.info.vocabSize,
     hasChatTemplate: llm.hasChatTemplate,
     encode: (text, encode) => Uint32Array.from(llm.encodePrompt(text, encode)),
@@ -33,7 +34,8 @@ export function llmModel(llm: LLM, options: LlmModelOptions): ServedModel {
       const first = stream.next();
       first.catch(() => undefined);
       const early = await Promise.race([first, delay(admissionMs)]);
-      return generation(stream, early ? Promise.resolve(early) : first);
+      const hidden = request.params.skipSpecialTokens === false ? new Set<number>() : llm.tokenizer.specialIds;
+      return generation(stream, early ? Promise.resolve(early) : first, hidden);
     },
     stats() {
       const stats = llm.stats;
@@ -51,6 +53,13 @@ export function llmModel(llm: LLM, options: LlmModelOptions): ServedModel {
   };
 }
 
+/** UTF-8 bytes of the longest token: no token stands for more UTF-16 units than that. */
+function longestToken(llm: LLM): number {
+  let longest = 1;
+  for (let id = 0; id < llm.tokenizer.vocabSize; id++) longest = Math.max(longest, llm.tokenizer.tokenBytes(id).length);
+  return longest;
+}
+
 function streamOptions(request: ServeRequest) {
   return {
     requestId: request.requestId,
@@ -64,7 +73,11 @@ function delay(ms: number): Promise<undefined> {
   return new Promise((resolve) => setTimeout(resolve, ms, undefined).unref());
 }
 
-function generation(stream: GenerationStream, first: Promise<IteratorResult<Delta>>): Generation {
+function generation(
+  stream: GenerationStream,
+  first: Promise<IteratorResult<Delta>>,
+  hidden: ReadonlySet<number>,
+): Generation {
   let cachedTokens = 0;
   let promptLogprobs: readonly (ChosenLogprob | null)[] | undefined;
   async function* deltas(): AsyncGenerator<ChoiceDelta> {
@@ -73,8 +86,8 @@ function generation(stream: GenerationStream, first: Promise<IteratorResult<Delt
       for (let result = await first; !result.done; result = await stream.next()) {
         const delta = result.value;
         cachedTokens = delta.cachedTokens;
-        promptLogprobs ??= delta.promptLogprobs?.map((token) => token && chosen(token));
-        yield choiceDelta(delta);
+        promptLogprobs ??= delta.promptLogprobs?.map((token) => token && chosen(token, hidden));
+        yield choiceDelta(delta, hidden);
       }
       ended = true;
     } finally {
@@ -89,22 +102,23 @@ function generation(stream: GenerationStream, first: Promise<IteratorResult<Delt
   };
 }
 
-function choiceDelta(delta: Delta): ChoiceDelta {
+function choiceDelta(delta: Delta, hidden: ReadonlySet<number>): ChoiceDelta {
   return {
     choice: delta.choice,
     text: delta.text,
     tokenIds: delta.tokenIds,
-    ...(delta.logprobs ? { logprobs: delta.logprobs.map(chosen) } : {}),
+    ...(delta.logprobs ? { logprobs: delta.logprobs.map((token) => chosen(token, hidden)) } : {}),
     ...(delta.finishReason ? { finishReason: delta.finishReason } : {}),
     ...(delta.stopReason === undefined ? {} : { stopReason: delta.stopReason }),
   };
 }
 
-function chosen(token: EngineLogprob): ChosenLogprob {
+/** `hidden` tokens are not part of the text, so they have no bytes in it: the bytes of a stream join to its text. */
+function chosen(token: EngineLogprob, hidden: ReadonlySet<number>): ChosenLogprob {
   const plain = ({ id, token: text, bytes, logprob }: Omit<EngineLogprob, 'top'>) => ({
     id,
     text,
-    bytes: [...bytes],
+    bytes: hidden.has(id) ? [] : [...bytes],
     logprob,
   });
   return { ...plain(token), top: token.top.map(plain) };

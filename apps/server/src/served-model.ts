@@ -75,6 +75,8 @@ export interface ServedModel {
   /** Seconds since 1970. */
   readonly created: number;
   readonly maxModelLen: number;
+  /** A text with more UTF-16 units than this has more than `maxModelLen` tokens, whatever it says. */
+  readonly maxPromptChars: number;
   readonly vocabSize: number;
   readonly hasChatTemplate: boolean;
   encode(text: string, options: { addSpecialTokens: boolean; parseSpecial: boolean }): Uint32Array;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalidField } from './http/api-error.js';
+import { checkPromptSize, textLength } from './http/prompt-size.js';
 import type { ServerContext } from './http/context.js';
 import { readBody } from './http/read-body.js';
 import { chatMessage } from './openai/chat-schema.js';
@@ -37,6 +38,7 @@ function pick(context: ServerContext, name: string | undefined) {
 export async function tokenize(request: Request, context: ServerContext): Promise<Response> {
   const body = await readBody(request, tokenizeRequest, context.maxBodyBytes);
   const model = pick(context, body.model);
+  checkPromptSize(model, body.prompt?.length ?? textLength(body.messages), body.messages ? 'messages' : 'prompt');
   let ids: Uint32Array;
   if (body.messages) {
     if (!model.hasChatTemplate) throw invalidField('messages', `${model.id} has no chat template; send prompt.`);

@@ -6,7 +6,7 @@ async function readText(request: Request, limit: number): Promise<string> {
   const tooLarge = () =>
     new ApiError(
       413,
-      `The request body is larger than the limit of ${limit} bytes; send less or raise --max-body-bytes.`,
+      `The request body is larger than the limit of ${limit} bytes; send less or raise --max-body-size.`,
       {
         code: 'body_too_large',
       },
@@ -41,6 +41,17 @@ function fieldPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
+/** Where a string with a lone surrogate is, if anywhere. */
+function illFormedPath(value: unknown, path: PropertyKey[] = []): string | undefined {
+  if (typeof value === 'string') return /\p{Surrogate}/u.test(value) ? fieldPath(path) : undefined;
+  if (typeof value !== 'object' || value === null || path.length > 32) return undefined;
+  for (const [key, item] of Object.entries(value)) {
+    const found = illFormedPath(item, [...path, Array.isArray(value) ? Number(key) : key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** The most specific issue: inside a union, the branch that got furthest. */
 function deepestIssue(
   issue: z.core.$ZodIssue,
@@ -55,7 +66,8 @@ function deepestIssue(
   }
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0] ?? '';
-    return { path: [...path, key], message: `Unrecognized request argument: ${key}` };
+    const shown = key.length > 100 ? `${key.slice(0, 100)}…` : key;
+    return { path: [...path, shown], message: `Unrecognized request argument: ${shown}` };
   }
   return { path, message: issue.message };
 }
@@ -70,6 +82,12 @@ export async function readBody<S extends z.ZodType>(request: Request, schema: S,
     throw new ApiError(400, `The request body is not valid JSON: ${(error as Error).message}`, {
       code: 'invalid_json',
     });
+  }
+  // Half a surrogate pair can only come as an escape; no text contains it, so it could not be answered faithfully.
+  if (/\\u[dD][89a-fA-F]/.test(text)) {
+    const path = illFormedPath(value);
+    if (path)
+      throw new ApiError(400, `${path}: holds half of a surrogate pair; send well-formed text.`, { param: path });
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;

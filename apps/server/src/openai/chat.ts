@@ -1,4 +1,5 @@
 import { invalidField } from '../http/api-error.js';
+import { checkPromptSize, textLength } from '../http/prompt-size.js';
 import type { ServerContext } from '../http/context.js';
 import { readBody } from '../http/read-body.js';
 import { sseEvent, sseResponse } from '../http/sse.js';
@@ -16,6 +17,7 @@ function renderPrompt(model: ServedModel, body: ChatRequest): Uint32Array {
   if (!model.hasChatTemplate) {
     throw invalidField('messages', `${model.id} has no chat template; use /v1/completions.`, 'no_chat_template');
   }
+  checkPromptSize(model, textLength(body.messages), 'messages');
   const last = body.messages.at(-1)!;
   const prefix = last.role === 'assistant' && last.prefix === true;
   const continueFinal = body.continue_final_message ?? prefix;

@@ -1,22 +1,42 @@
 import { z } from 'zod';
 import { acceptedFields, samplingFields, streamFields, unsupported } from './sampling-schema.js';
 
-const tokenIds = z
-  .array(
-    z
-      .int()
-      .min(0)
-      .max(2 ** 31 - 1),
-  )
-  .min(1);
+const maxPrompts = 1024;
 
-/** One prompt or several; text, or token ids. */
-export const promptField = z.union(
-  [z.string(), tokenIds, z.array(z.string()).min(1).max(1024), z.array(tokenIds).min(1).max(1024)],
-  {
-    error: 'a string, an array of strings, an array of token ids, or an array of such arrays',
-  },
-);
+/** One prompt or several; text, or token ids. Checked by hand, so that the error names the very element. */
+export const promptField = z.custom<string | number[] | string[] | number[][]>().superRefine((prompt, context) => {
+  const wrong = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
+  if (typeof prompt === 'string') return;
+  if (!Array.isArray(prompt) || prompt.length === 0) {
+    wrong([], 'a string, an array of strings, an array of token ids, or an array of such arrays');
+    return;
+  }
+  const [first] = prompt;
+  if (typeof first === 'number') {
+    const bad = prompt.findIndex((id) => !isTokenId(id));
+    if (bad >= 0) wrong([bad], 'must be a token id, as the first element is');
+    return;
+  }
+  if (prompt.length > maxPrompts) wrong([], `has ${prompt.length} prompts; the limit is ${maxPrompts} a request`);
+  prompt.forEach((item: unknown, i) => {
+    if (
+      typeof first === 'string'
+        ? typeof item === 'string'
+        : Array.isArray(item) && item.length > 0 && item.every(isTokenId)
+    )
+      return;
+    wrong(
+      [i],
+      typeof first === 'string'
+        ? 'must be a string, as the first element is'
+        : 'must be a non-empty array of token ids',
+    );
+  });
+});
+
+function isTokenId(id: unknown): boolean {
+  return Number.isInteger(id) && (id as number) >= 0 && (id as number) < 2 ** 31;
+}
 
 /** POST /v1/completions */
 export const completionRequest = z

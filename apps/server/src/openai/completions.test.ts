@@ -52,6 +52,10 @@ test('a stream of several prompts ends with usage', async () => {
 test.each([
   ['empty prompt', { prompt: '' }, 'prompt'],
   ['prompt of a wrong type', { prompt: [1.5] }, 'prompt[0]'],
+  ['texts and ids mixed', { prompt: ['x', 1] }, 'prompt[1]'],
+  ['too many prompts', { prompt: Array.from({ length: 1025 }, () => 'x') }, 'prompt'],
+  ['a text beyond any context', { prompt: 'x'.repeat(6000) }, 'prompt'],
+  ['half a surrogate pair', { prompt: '\ud800 x' }, 'prompt'],
   ['negative id', { prompt: [-1] }, 'prompt[0]'],
   ['best_of above n', { prompt: 'x', best_of: 3 }, 'best_of'],
   ['suffix', { prompt: 'x', suffix: 'y' }, 'suffix'],

@@ -1,4 +1,5 @@
 import { invalidField } from '../http/api-error.js';
+import { checkPromptSize } from '../http/prompt-size.js';
 import type { ServerContext } from '../http/context.js';
 import { readBody } from '../http/read-body.js';
 import { sseEvent, sseResponse } from '../http/sse.js';
@@ -17,6 +18,9 @@ function promptsOf(model: ServedModel, body: CompletionRequest): Uint32Array[] {
     string | number[]
   )[];
   const addSpecialTokens = body.add_special_tokens ?? true;
+  list.forEach((p, i) => {
+    if (typeof p === 'string') checkPromptSize(model, p.length, list.length > 1 ? `prompt[${i}]` : 'prompt');
+  });
   const ids = list.map((p) =>
     typeof p === 'string' ? model.encode(p, { addSpecialTokens, parseSpecial: true }) : Uint32Array.from(p),
   );
@@ -97,6 +101,13 @@ export async function completions(request: Request, context: ServerContext): Pro
   }
 }
 
+/** The prompts as they were sent, where they are texts. */
+function promptTexts(body: CompletionRequest): readonly (string | undefined)[] {
+  const { prompt } = body;
+  if (typeof prompt === 'string') return [prompt];
+  return prompt.map((p) => (typeof p === 'string' ? p : undefined));
+}
+
 function usage(generations: readonly Generation[], completionTokens: number) {
   return usageOf(
     generations.reduce((sum, g) => sum + g.promptTokens, 0),
@@ -123,12 +134,15 @@ class ChoiceWriter {
     this.#builders.set(index, builder);
     const echo = first && body.echo === true;
     const ids = this.prompts[prompt]!;
-    const promptText = echo ? model.decode([...ids], { skipSpecialTokens: false }) : '';
+    // A text is echoed as it was sent; the BOS in front of it is not part of it.
+    const sent = promptTexts(body)[prompt];
+    const promptText = echo ? (sent ?? model.decode([...ids], { skipSpecialTokens: false })) : '';
+    const firstText = sent !== undefined && !sent.startsWith(model.tokenText(ids[0]!)) ? '' : model.tokenText(ids[0]!);
     const promptTokens = echo && body.logprobs != null ? (this.generations[prompt]!.promptLogprobs() ?? []) : [];
     return {
       index,
       text: promptText + text,
-      logprobs: body.logprobs == null ? null : builder.take([...promptTokens, ...tokens], model.tokenText(ids[0]!)),
+      logprobs: body.logprobs == null ? null : builder.take([...promptTokens, ...tokens], firstText),
     };
   }
 }

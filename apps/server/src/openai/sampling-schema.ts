@@ -5,9 +5,16 @@ export function unsupported(name: string, ...neutral: readonly unknown[]) {
   return z
     .unknown()
     .optional()
-    .refine((value) => value === undefined || value === null || neutral.includes(value), {
-      message: `${name} is not supported by this server${neutral.length > 0 ? ` (only ${JSON.stringify(neutral[0])})` : ''}; leave it out.`,
-    });
+    .refine(
+      (value) =>
+        value === undefined ||
+        value === null ||
+        neutral.includes(value) ||
+        (Array.isArray(value) && value.length === 0),
+      {
+        message: `${name} is not supported by this server${neutral.length > 0 ? ` (only ${JSON.stringify(neutral[0])})` : ''}; leave it out.`,
+      },
+    );
 }
 
 const tokenId = z

@@ -7,6 +7,7 @@ export class FakeModel implements ServedModel {
   readonly aliases = ['alias/of-fake'];
   readonly created = 1_700_000_000;
   readonly maxModelLen = 64;
+  readonly maxPromptChars = 5000;
   readonly vocabSize = 256;
   readonly hasChatTemplate = true;
   readonly requests: ServeRequest[] = [];

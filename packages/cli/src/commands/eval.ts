@@ -5,6 +5,7 @@ import { addEngineOptions, toEngineOptions, type EngineFlags } from '../options/
 import { loadProgress } from '../options/load-llm.js';
 import { integer } from '../options/parse.js';
 import { progressBar } from '../terminal/progress.js';
+import { utf8Text } from '../terminal/stdin.js';
 import { UsageError } from '../terminal/usage-error.js';
 
 interface LogitsFlags extends EngineFlags {
@@ -98,9 +99,10 @@ export function evalCommand(program: Command): void {
     .option('--max-windows <n>', 'windows at most', integer(1, 2 ** 31 - 1))
     .option('--json', 'one JSON object')
     .action(async (flags: PerplexityFlags) => {
-      const text = await readFile(flags.text, 'utf8').catch((error: Error) => {
+      const bytes = await readFile(flags.text).catch((error: Error) => {
         throw new UsageError(`--text: ${error.message}`);
       });
+      const text = utf8Text(bytes, flags.text);
       const llm = await load(flags);
       const bar = progressBar('count');
       try {

@@ -70,7 +70,7 @@ function print(files: ModelFiles, listTensors: boolean): void {
     { bytes: 0, elements: 0 },
   );
   console.log(
-    `${files.tensors.size} tensors, ${total.elements.toLocaleString('en')} elements, ${(total.bytes / 2 ** 20).toFixed(1)} MiB, ${((total.bytes * 8) / total.elements).toFixed(3)} bits each`,
+    `${files.tensors.size} tensors, ${total.elements.toLocaleString('en')} elements, ${(total.bytes / 2 ** 20).toFixed(1)} MiB, ${total.elements === 0 ? 'no' : ((total.bytes * 8) / total.elements).toFixed(3)} bits each`,
   );
   for (const [dtype, { count, bytes, elements }] of byType) {
     console.log(

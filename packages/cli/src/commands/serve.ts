@@ -39,9 +39,13 @@ export function serveCommand(program: Command): void {
         throw error;
       });
       let stopping = false;
+      let stoppedAt = 0;
       const stop = () => {
+        // One Ctrl+C may arrive several times: from the terminal, and passed on by npm and by a parent script.
+        if (stopping && performance.now() - stoppedAt < 1000) return;
         if (stopping) process.exit(130);
         stopping = true;
+        stoppedAt = performance.now();
         console.error('stopping: running requests may finish ...');
         void server.close().then(() => process.exit(0));
       };

@@ -124,7 +124,9 @@ export class TokenizerMissingError extends EngineError {
   readonly code = 'no_tokenizer';
 
   constructor() {
-    super("the model was loaded with loadFormat 'dummy' and has no tokenizer: give token ids, and ask for no text");
+    super(
+      'the model has no tokenizer (no tokenizer.json beside its weights): give token ids and ask for no text, or put the file there',
+    );
   }
 }
 

@@ -55,6 +55,8 @@ export async function evalPerplexity(
     throw new InvalidParameterError({ field: 'windowTokens', value: windowTokens, limit });
   }
   const ids = llm.tokenize(text);
+  if (ids.length === 0)
+    throw new InvalidParameterError({ field: 'text', value: text, limit: 'a text of at least one token' });
   const all = Math.ceil(ids.length / windowTokens);
   const totalWindows = Math.min(all, maxWindows);
   // By window, and added in their order, so that the result does not depend on which one ended first.

@@ -63,7 +63,8 @@ export class LLM implements AsyncDisposable {
     try {
       const files = await openModel(engine.info.path);
       try {
-        return new LLM(engine, await openTokenizer(files), await files.chatTemplate?.());
+        const tokenizer = await openTokenizer(files);
+        return tokenizer ? new LLM(engine, tokenizer, await files.chatTemplate?.()) : new LLM(engine);
       } finally {
         await files.close();
       }
@@ -73,7 +74,7 @@ export class LLM implements AsyncDisposable {
     }
   }
 
-  /** @throws TokenizerMissingError when loaded with `loadFormat: 'dummy'` */
+  /** @throws TokenizerMissingError when the model's files hold none (and with `loadFormat: 'dummy'`) */
   get tokenizer(): Tokenizer {
     if (!this.#tokenizer) throw new TokenizerMissingError();
     return this.#tokenizer;

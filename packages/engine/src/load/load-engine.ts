@@ -32,12 +32,15 @@ export async function loadEngine(
     const parts = {
       path,
       definition,
-      text: tokenText(tokenizer),
-      bosTokenId: tokenizer.specialTokens.bos?.id ?? config.bosTokenId,
+      text: tokenizer ? tokenText(tokenizer) : noText,
+      bosTokenId: tokenizer?.specialTokens.bos?.id ?? config.bosTokenId,
       eosTokenIds: endOfSequenceIds(config.eosTokenIds, tokenizer),
       defaultSampling: defaultSampling(files.generationConfig),
     };
-    return await assembleEngine(parts, resolved, chosen, onEvent, signal);
+    const notices = tokenizer
+      ? chosen.notices
+      : [...chosen.notices, 'the model has no tokenizer: it takes token ids only'];
+    return await assembleEngine(parts, resolved, { ...chosen, notices }, onEvent, signal);
   } finally {
     await files.close();
   }

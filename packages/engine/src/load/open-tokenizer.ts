@@ -14,16 +14,17 @@ const chunkBytes = 1 << 19;
 /**
  * The tokenizer that a model's files hold. Reads a tokenizer.json piece by piece, so that the thread that serves is not held:
  * that of a vocabulary of 150,000 has 11 MB.
- * @throws EngineConfigError when there is none; the tokenizer's own errors for a file that is not valid
+ * @returns undefined when there is none: such a model takes token ids only
+ * @throws the tokenizer's own errors for a file that is not valid
  */
-export async function openTokenizer(files: ModelFiles): Promise<Tokenizer> {
-  if (files.kind === 'gguf') return Tokenizer.fromGguf(files.metadata);
+export async function openTokenizer(files: ModelFiles): Promise<Tokenizer | undefined> {
+  if (files.kind === 'gguf') {
+    const model = files.metadata.get('tokenizer.ggml.model');
+    return model === undefined || model === 'none' ? undefined : Tokenizer.fromGguf(files.metadata);
+  }
   const directory = files.path.endsWith('.safetensors') ? path.dirname(files.path) : files.path;
   const json = await readTextInSlices(path.join(directory, 'tokenizer.json'));
-  if (json === undefined) {
-    const limit = 'its directory has no tokenizer.json: put the file of the published model there';
-    throw new EngineConfigError({ field: 'model', value: files.path, limit });
-  }
+  if (json === undefined) return undefined;
   return Tokenizer.fromJsonInSlices(json, await files.tokenizerConfig?.(), setImmediate);
 }
 
@@ -60,8 +61,8 @@ export function tokenText(tokenizer: Tokenizer): TokenTextFactory {
 export const noText: TokenTextFactory = { open: () => ({ push: () => '', finish: () => '' }) };
 
 /** Ids that end a sequence: what the model's configuration and its tokenizer name. */
-export function endOfSequenceIds(configured: readonly number[], tokenizer: Tokenizer): number[] {
-  const { eos, eot } = tokenizer.specialTokens;
+export function endOfSequenceIds(configured: readonly number[], tokenizer: Tokenizer | undefined): number[] {
+  const { eos, eot } = tokenizer?.specialTokens ?? {};
   const ids = new Set(configured);
   for (const token of [eos, eot]) if (token !== undefined) ids.add(token.id);
   return [...ids].toSorted((a, b) => a - b);

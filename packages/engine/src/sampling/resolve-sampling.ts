@@ -37,7 +37,7 @@ export function resolveSampling(params: SamplingParams, context: SamplingContext
   return {
     maxTokens,
     minTokens,
-    temperature: number('temperature', p.temperature ?? 1, 0, 100),
+    temperature: temperature(p.temperature ?? 1),
     topK: topK <= 0 ? 0 : topK,
     topP: positive('topP', p.topP ?? 1, 1),
     minP: number('minP', p.minP ?? 0, 0, 1),
@@ -45,7 +45,7 @@ export function resolveSampling(params: SamplingParams, context: SamplingContext
     topNSigma: number('topNSigma', p.topNSigma ?? 0, 0, 1e6),
     xtcProbability: number('xtcProbability', p.xtcProbability ?? 0, 0, 1),
     xtcThreshold: number('xtcThreshold', p.xtcThreshold ?? 0.1, 0, 1),
-    repetitionPenalty: positive('repetitionPenalty', p.repetitionPenalty ?? 1, 100),
+    repetitionPenalty: positive('repetitionPenalty', p.repetitionPenalty ?? 1, 100, 0.01),
     frequencyPenalty: number('frequencyPenalty', p.frequencyPenalty ?? 0, -2, 2),
     presencePenalty: number('presencePenalty', p.presencePenalty ?? 0, -2, 2),
     biasIds: ids,
@@ -86,11 +86,22 @@ function number(field: string, value: unknown, min: number, max: number): number
   return value;
 }
 
-function positive(field: string, value: unknown, max: number): number {
-  if (typeof value !== 'number' || !(value > 0 && value <= max)) {
-    throw new InvalidParameterError({ field, value, limit: `a number above 0, at most ${max}` });
+/** Smallest normal float32: what the sampler computes in. Anything below would become 0 or lose its digits on the way. */
+const smallest = 2 ** -126;
+
+function positive(field: string, value: unknown, max: number, min = smallest): number {
+  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+    throw new InvalidParameterError({ field, value, limit: `a number above 0 (at least ${min}), at most ${max}` });
   }
   return value;
+}
+
+/** 0 is greedy; what is so small that logits divided by it overflow is neither greedy nor a temperature. */
+function temperature(value: unknown): number {
+  const t = number('temperature', value, 0, 100);
+  if (t > 0 && t < 1e-6)
+    throw new InvalidParameterError({ field: 'temperature', value, limit: '0 (greedy) or a number from 1e-6 to 100' });
+  return t;
 }
 
 function integer(field: string, value: unknown, min: number, max: number): number {
