@@ -152,7 +152,7 @@ test.each([
   ['a value out of range', ['generate', 'x', '-t', '-1'], 2, /temperature/],
   ['a model that is not there', ['generate', 'x', '-m', './no/such/model.gguf'], 1, /no\/such\/model\.gguf/],
   ['a file that is no model', ['inspect', new URL('../README.md', import.meta.url).pathname], 1, /README\.md/],
-  ['an unknown type', ['convert', 'dsi-mini-dense', '-o', '/tmp/x', '-t', 'Q99'], 2, /Q99/],
+  ['an unknown type', ['convert', 'dsi-mini-dense', '-o', path.join(work, 'x'), '-t', 'Q99'], 2, /Q99/],
 ])('%s: one line that says what to do', async (_, args, code, message) => {
   const result = await dsi(args);
   expect(result.code).toBe(code);
